@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace bucketvol {
+
+enum class Provider { kOss, kS3 };
+enum class SignatureVersion { kOssV1, kOssV4, kSigV4 };
+enum class AddressingStyle { kAuto, kPath, kVirtualHost };
+enum class VolumeKind { kImage, kFuse };
+enum class IndexFs { kAuto, kErofs, kExt4 };
+enum class TransportKind { kAuto, kLoop, kFile };
+
+struct ResourceLimit {
+  uint32_t cpus = 0;          // Whole cores.
+  uint64_t memory_bytes = 0;
+};
+
+/// Where a volume's keys come from.
+struct Source {
+  Provider provider = Provider::kOss;
+  std::string bucket;
+  std::string prefix;  // "" for the whole bucket, else ends in "/" and does not begin with one.
+
+  /// "oss://bucket/path", as the user wrote it but for slashes at the end.
+  std::string ToString() const;
+};
+
+/// Everything a volume may be told, parsed and checked. Made by ParseVolumeOptions only; holds no secrets.
+struct VolumeOptions {
+  Source source;
+  VolumeKind kind = VolumeKind::kImage;
+
+  // The endpoint.
+  std::string url;     // scheme://host[:port], scheme and port always present once parsed.
+  std::string region;  // Derived from the url where it tells; "us-east-1" for other S3 endpoints.
+  SignatureVersion signature = SignatureVersion::kOssV4;
+  AddressingStyle addressing = AddressingStyle::kAuto;  // kAuto: path style for IP addresses and localhost.
+  std::string ca_file;         // Extra certificates; empty: the system's.
+  bool check_certificate = true;
+  std::string proxy;           // Empty: from the environment; "none": no proxy.
+  std::string no_proxy;
+  bool list_objects_v1 = false;  // For services that do not know list-type=2.
+
+  // Credentials: which source; the secrets themselves travel apart.
+  bool anonymous = false;
+  std::string passwd_file;
+  std::string profile;
+
+  // What is shown.
+  uint32_t umask = 0022;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  IndexFs index_fs = IndexFs::kAuto;
+  TransportKind transport = TransportKind::kAuto;
+  bool allow_empty = false;
+  bool direct_mode = false;
+
+  // Work and limits.
+  int list_streams = 0;      // 0: adaptive, 16…128.
+  double request_rate = 0;   // Requests per second; 0: no limit.
+  absl::Duration index_max_age = absl::ZeroDuration();
+  absl::Duration connect_timeout = absl::Seconds(5);
+  absl::Duration request_timeout = absl::Seconds(100);  // For one kernel request, retries included.
+  std::optional<ResourceLimit> resource_limit;
+  std::string state_dir = "/var/lib/bucketvol";
+  std::string run_dir = "/run/bucketvol";
+  std::string log_level = "info";
+
+  std::vector<std::string> warnings;  // One line each, for stderr and the log: words accepted without effect.
+};
+
+}  // namespace bucketvol

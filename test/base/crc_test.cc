@@ -1,0 +1,31 @@
+#include "mounter/base/crc.h"
+
+#include "gtest/gtest.h"
+
+namespace bucketvol {
+namespace {
+
+// RFC 3720 B.4 and the usual check value.
+TEST(Crc32cTest, MatchesPublishedVectors) {
+  EXPECT_EQ(Crc32c(0, ""), 0u);
+  EXPECT_EQ(Crc32c(0, "123456789"), 0xE3069283u);
+  EXPECT_EQ(Crc32c(0, std::string(32, '\0')), 0x8A9136AAu);
+  EXPECT_EQ(Crc32c(0, std::string(32, '\xff')), 0x62A8AB43u);
+}
+
+TEST(Crc64Test, MatchesPublishedVectors) {
+  EXPECT_EQ(Crc64(0, ""), 0u);
+  EXPECT_EQ(Crc64(0, "123456789"), 11051210869376104954u);
+  EXPECT_EQ(Crc64(0, "This is a test of the emergency broadcast system."), 0x27db187fc15bbc72u);
+}
+
+TEST(CrcTest, Chains) {
+  const std::string text = "the quick brown fox jumps over the lazy dog";
+  for (size_t cut = 0; cut <= text.size(); ++cut) {
+    EXPECT_EQ(Crc32c(Crc32c(0, text.substr(0, cut)), text.substr(cut)), Crc32c(0, text));
+    EXPECT_EQ(Crc64(Crc64(0, text.substr(0, cut)), text.substr(cut)), Crc64(0, text));
+  }
+}
+
+}  // namespace
+}  // namespace bucketvol

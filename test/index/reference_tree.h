@@ -14,7 +14,7 @@ struct TestObject {
   std::string key;
   uint64_t size = 0;
   int64_t modified_ms = 0;
-  std::string etag;
+  std::string etag = "";
   bool archived = false;
 };
 

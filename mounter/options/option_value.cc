@@ -52,12 +52,6 @@ constexpr SizeUnit kSizeUnits[] = {
     {"", 1},
 };
 
-/// Reads a field of options that are const. `Field` returns a reference for writing; nothing is written here.
-template <typename T>
-const T& Read(const Field<T>& field, const VolumeOptions& options) {
-  return field(const_cast<VolumeOptions&>(options));
-}
-
 /// The common shape: parse to an optional, store it, show it.
 template <typename T, typename Parse, typename Show>
 ValueType ParsedValue(Field<T> field, Parse parse, Show show) {
@@ -69,7 +63,7 @@ ValueType ParsedValue(Field<T> field, Parse parse, Show show) {
     return true;
   };
   type.show = [field, show](const VolumeOptions& options) -> std::string {
-    return show(Read(field, options));
+    return show(ReadField(field, options));
   };
   return type;
 }

@@ -36,6 +36,13 @@ std::optional<ResourceLimit> ParseResourceLimit(absl::string_view text);
 template <typename T>
 using Field = std::function<T&(VolumeOptions&)>;
 
+/// Reads a field of options that are const: a Field returns a reference for writing, through which nothing is
+/// written.
+template <typename T>
+const T& ReadField(const Field<T>& field, const VolumeOptions& options) {
+  return field(const_cast<VolumeOptions&>(options));
+}
+
 /// What an option's value may be: how it is read into VolumeOptions and shown again.
 ///
 /// For every value that `set` accepts, set(show(options)) gives the same options.
@@ -108,8 +115,7 @@ ValueType ChoiceValue(LetterCase letters, std::vector<ChoiceWord<Enum>> words, F
     return false;
   };
   type.show = [words, field](const VolumeOptions& options) -> std::string {
-    VolumeOptions copy = options;
-    const Enum& value = field(copy);
+    const Enum& value = ReadField(field, options);
     for (const auto& choice : words) {
       if (choice.value == value) return choice.word;
     }

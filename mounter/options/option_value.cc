@@ -209,7 +209,7 @@ ValueType PermissionsValue(Field<uint32_t> field) {
                    "1-4 octal digits up to 0777, e.g. 022");
 }
 
-ValueType CountValue(std::string zero_word, int low, int high, Field<int> field) {
+ValueType CountValue(const std::string& zero_word, int low, int high, Field<int> field) {
   const auto parse = [zero_word, low, high](absl::string_view text) -> std::optional<uint64_t> {
     if (absl::EqualsIgnoreCase(text, zero_word)) return 0;
     return ParseInteger(text, static_cast<uint64_t>(low), static_cast<uint64_t>(high));

@@ -74,7 +74,7 @@ ValueType CheckedTextValue(std::string hint, std::string accepts, Field<std::str
 ValueType IdValue(std::string hint, Field<uint32_t> field);
 ValueType PermissionsValue(Field<uint32_t> field);
 /// An integer in [low, high], or the word `zero_word` for 0.
-ValueType CountValue(std::string zero_word, int low, int high, Field<int> field);
+ValueType CountValue(const std::string& zero_word, int low, int high, Field<int> field);
 ValueType RateValue(Field<double> field);
 ValueType TimeValue(absl::Duration low, absl::Duration high, Field<absl::Duration> field);
 ValueType ResourceLimitValue(Field<std::optional<ResourceLimit>> field);

@@ -1,11 +1,12 @@
-"""Resolves the suite's made-up host names to the loopback address, inside this process only.
+"""Resolves the made-up host names of the suite to the loopback address, inside this process only.
 
-Virtual-hosted addressing puts the bucket into the host name; this keeps /etc/hosts out of it.
+Virtual-hosted addressing puts the bucket into the host name; this keeps /etc/hosts out of it. The names end in
+`localhost`, which libcurl, and so our own client, resolves to the loopback address by itself.
 """
 
 import socket
 
-DOMAIN = "conformance.test"
+DOMAIN = "conformance.localhost"
 
 _system_getaddrinfo = socket.getaddrinfo
 

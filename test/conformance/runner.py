@@ -10,6 +10,7 @@ import resolver
 import servers
 import suite
 import tools
+import volume
 from clients import fleet
 
 
@@ -46,6 +47,7 @@ def run(arguments, directory, missing):
         print("conformance: " + ", ".join(f"{name} {version}" for name, version in tools.installed_clients().items())
               + "; servers " + ", ".join(server.name for server in running), flush=True)
         Session(running, wanted, report, arguments.show).run()
+        volume.run(os.path.abspath(arguments.bin), running, wanted, report)
     return report.summary()
 
 
@@ -61,8 +63,11 @@ class _Wanted:
         plain = name.split("-")[0]
         return plain not in self._missing and (not self._servers or plain in self._servers)
 
+    def text(self, name):
+        return self._text in name
+
     def pair(self, case, client_name):
-        return self._text in f"{case.name}@{client_name}"
+        return self.text(f"{case.name}@{client_name}")
 
 
 def _start(arguments, directory, work, wanted, stack):

@@ -14,10 +14,9 @@ import resolver
 
 ACCESS_KEY = "conformance-key"
 SECRET_KEY = "conformance-secret-0123456789"
-REGION = "us-east-1"
-OSS_REGION = "cn-hangzhou"
+REGION = "cn-hangzhou"
 S3_DOMAIN = f"s3.{resolver.DOMAIN}"
-OSS_DOMAIN = f"oss-{OSS_REGION}.{resolver.DOMAIN}"
+OSS_DOMAIN = f"oss-{REGION}.{resolver.DOMAIN}"
 
 # What a server cannot do, by the word that a case puts into `needs`, with the reason.
 _VERSITYGW_LACKS = {
@@ -81,7 +80,7 @@ def bucketd(binaries, work, *flags, name="bucketd", tls=None, token=None):
     """Starts our server; it chooses the port and says so."""
     root = _directory(work, name)
     command = [os.path.join(binaries, "bucketd"), "--listen", "127.0.0.1:0", "--root", root,
-               "--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY, *flags]
+               "--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY, "--region", REGION, *flags]
     if token:
         command += ["--session-token", token]
     if tls:

@@ -1,7 +1,7 @@
 """What tools insist on, beyond their protocols: each was seen to fail without it."""
 
 from compare import ABSENT, Is
-from servers import OSS_REGION
+from servers import REGION
 from suite import Fixture, case
 
 READ = Fixture("demands", (("a", b"some bytes", None), ("b/c", b"more", None)))
@@ -33,7 +33,7 @@ def mountpoint_begins_with_max_keys_0(c):
 @case({"status": 200, "body": "some bytes"}, via="raw-oss", bucket=READ)
 def ali_oss_sends_a_virtual_host_with_a_path_style_path(c):
     """The Node SDK with an IP endpoint and `sldEnable`."""
-    return c.request("GET", "a", after={"Host": f"{c.bucket}.oss-{OSS_REGION}.aliyuncs.com"}) \
+    return c.request("GET", "a", after={"Host": f"{c.bucket}.oss-{REGION}.aliyuncs.com"}) \
         if not c.additional_headers else c.request("GET", "a")
 
 

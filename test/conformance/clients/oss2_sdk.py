@@ -15,7 +15,7 @@ import answer
 from clients import http
 from clients.base import Client
 from clients.oss_headers import headers, shifted_clock
-from servers import OSS_DOMAIN, OSS_REGION
+from servers import OSS_DOMAIN, REGION
 
 
 class Oss2(Client):
@@ -37,7 +37,7 @@ class Oss2(Client):
     def _sdk(self):
         host = OSS_DOMAIN if self._style == "virtual" else "127.0.0.1"
         return oss2.Bucket(self._auth(), self.server.url(host), self.bucket, session=self._session,
-                           region=OSS_REGION, is_path_style=self._style == "path")
+                           region=REGION, is_path_style=self._style == "path")
 
     def _twin(self, credentials):
         return Oss2(self.server, self._version, self._style, credentials)
@@ -147,7 +147,7 @@ class Oss2(Client):
 
     def list_buckets(self):
         host = OSS_DOMAIN if self._style == "virtual" else "127.0.0.1"
-        service = oss2.Service(self._auth(), self.server.url(host), session=self._session, region=OSS_REGION)
+        service = oss2.Service(self._auth(), self.server.url(host), session=self._session, region=REGION)
         with contextlib.suppress(oss2.exceptions.ServerError):
             service.list_buckets()
         return self._session.answer()

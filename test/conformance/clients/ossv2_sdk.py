@@ -13,7 +13,7 @@ import answer
 from clients import http
 from clients.base import Client
 from clients.oss_headers import headers, http_date, shifted_clock
-from servers import OSS_DOMAIN, OSS_REGION
+from servers import OSS_DOMAIN, REGION
 
 _NAMES = {"disposition": "content_disposition", "encoding": "content_encoding", "md5": "content_md5",
           "range": "range_header", "meta": "metadata"}
@@ -28,7 +28,7 @@ class OssV2(Client):
         self._version, self._style = version, style
         keys = self.credentials
         config = oss.config.load_default()
-        config.region = OSS_REGION
+        config.region = REGION
         config.signature_version = version
         config.endpoint = server.url(OSS_DOMAIN if style == "virtual" else "127.0.0.1")
         config.use_path_style = style == "path"

@@ -13,7 +13,7 @@ from alibabacloud_oss_v2.types import HttpRequest, SigningContext
 
 from clients import chunked, http
 from clients.base import Client
-from servers import OSS_REGION, REGION
+from servers import REGION
 
 
 class Raw(Client):
@@ -119,7 +119,7 @@ class RawOss(Raw):
     def sign(self, method, url, key, headers, body, presign):
         keys = self.credentials
         context = SigningContext(
-            product="oss", region=OSS_REGION, bucket=self.bucket, key=key,
+            product="oss", region=REGION, bucket=self.bucket, key=key,
             request=HttpRequest(method, url, headers=headers, body=body),
             credentials=OssCredentials(keys.access_key, keys.secret_key, keys.token), signing_time=self.now(),
             sub_resource=[], additional_headers=list(self.additional_headers))

@@ -13,6 +13,7 @@ import tools
 def main():
     arguments = _parse()
     directory = os.path.abspath(arguments.tools or os.path.join(arguments.bin, "..", "conformance"))
+    inside = os.path.realpath(sys.prefix) == os.path.realpath(os.path.join(directory, "venv"))
     try:
         missing = tools.ensure(directory, arguments.offline)
     except tools.NotObtainable as error:
@@ -20,8 +21,10 @@ def main():
               f"conformance: the tools are fetched once into {directory}; --tools DIR reuses another directory, "
               "--offline runs with what is there", file=sys.stderr)
         return 1
-    if os.path.realpath(sys.prefix) != os.path.realpath(os.path.join(directory, "venv")):
+    if not inside:
         os.execv(tools.python(directory), [tools.python(directory), *sys.argv])
+    for name, reason in missing.items():
+        print(f"conformance: left out without {name}: {reason}", file=sys.stderr)
     import runner
     return runner.run(arguments, directory, missing)
 

@@ -116,12 +116,18 @@ class Session:
             if client is None or not case.applies_to(client) or not self._runs_on(case, server):
                 continue
             dialect = client.dialect
-            client.bucket = self._bucket(number, case, client, server)
-            answers[server.name] = suite.ask(case, client)
+            answers[server.name] = self._ask(number, case, client, server)
             if self._show:
                 print(f"{case.name} [{client_name} @ {server.name}]: {answers[server.name]}")
         if answers:
             self._judge(case, client_name, case.expected(dialect), answers)
+
+    def _ask(self, number, case, client, server):
+        try:
+            client.bucket = self._bucket(number, case, client, server)
+        except (AssertionError, OSError) as error:
+            return {"exception": f"the bucket could not be prepared: {error}"}
+        return suite.ask(case, client)
 
     @staticmethod
     def _runs_on(case, server):
@@ -133,7 +139,7 @@ class Session:
             where = f"{case.name} [{client_name} @ {name}]"
             waived = case.differs if name in references else ()
             failures = compare.against_expectation(fields, expected, waived)
-            if name not in references:
+            if references and name not in references:
                 failures += compare.against_references(fields, references, case.differs)
             if "exception" in fields:
                 failures = [fields["exception"]]

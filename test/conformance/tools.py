@@ -30,20 +30,19 @@ class NotObtainable(Exception):
 
 
 def ensure(directory, offline):
-    """Fetches what is missing below `directory`; returns the names of the tools that stay missing (offline only)."""
+    """Fetches what is missing below `directory`; returns the tools that stay missing (offline only) with the reason."""
     os.makedirs(directory, exist_ok=True)
     steps = [("python clients", lambda: _python(directory, offline))]
     steps += [(name, lambda name=name: _go(directory, name, offline)) for name in GO_PROGRAMS]
     steps += [(name, lambda name=name: _debian(name, offline)) for name in DEBIAN_PACKAGES]
-    missing = []
+    missing = {}
     for name, step in steps:
         try:
             step()
         except NotObtainable as error:
             if not offline or name == "python clients":
                 raise
-            print(f"conformance: left out without {name}: {error}", file=sys.stderr)
-            missing.append(name)
+            missing[name] = str(error)
     return missing
 
 
@@ -83,7 +82,7 @@ def _go(directory, name, offline):
     if not shutil.which("go"):
         raise NotObtainable(f"{name} is built with Go, and there is no `go` (https://go.dev/dl)")
     print(f"conformance: building {GO_PROGRAMS[name]} (minutes, once)", flush=True)
-    environment = dict(os.environ, GOBIN=os.path.abspath(directory), CGO_ENABLED="0")
+    environment = dict(os.environ, GOBIN=os.path.abspath(directory))
     _run(["go", "install", GO_PROGRAMS[name]], f"cannot build {name} (is a Go module proxy reachable?)", environment)
 
 

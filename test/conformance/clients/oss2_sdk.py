@@ -27,6 +27,7 @@ class Oss2(Client):
         self._version, self._style = version, style
         self._session = _RecordingSession()
         self._session.session.verify = server.certificate or True
+        self._session.session.trust_env = False  # The environment may name other authorities.
 
     def _auth(self):
         keys = self.credentials

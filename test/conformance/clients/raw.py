@@ -121,8 +121,8 @@ class RawOss(Raw):
         context = SigningContext(
             product="oss", region=REGION, bucket=self.bucket, key=key,
             request=HttpRequest(method, url, headers=headers, body=body),
-            credentials=OssCredentials(keys.access_key, keys.secret_key, keys.token), signing_time=self.now(),
-            sub_resource=[], additional_headers=list(self.additional_headers))
+            credentials=OssCredentials(keys.access_key, keys.secret_key, keys.token), signing_time=self.now())
+        context.sub_resource, context.additional_headers = [], list(self.additional_headers)
         if presign is not None:
             context.auth_method_query = True
             context.expiration_time = self.now() + datetime.timedelta(seconds=presign)

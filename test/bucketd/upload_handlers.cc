@@ -199,6 +199,7 @@ Outcome<Reply> CompleteUpload(Call& call) {
       Element("Location", absl::StrCat("http://", request.http->host, "/", request.bucket(), "/", request.key())),
       Element("Bucket", request.bucket()), KeyElement(request, request.key()), Element("ETag", etag),
       "</CompleteMultipartUploadResult>"));
+  reply.Add("ETag", etag);
   if (request.dialect == Dialect::kOss) reply.Add("x-oss-hash-crc64ecma", absl::StrCat(*stored->crc64));
   return reply;
 }

@@ -55,10 +55,19 @@ def anonymous(c):
     return c.request("GET", "key", signed=False)
 
 
-@case(WRONG_SECRET, via="raw", bucket=READ)
-def changed_query(c):
-    """A parameter that was not signed breaks SigV4 and OSS V4; V1 does not sign it, and lists."""
+@case(WRONG_SECRET, via=("raw-s3", "raw-oss-v4"), bucket=READ)
+def added_parameter_is_refused(c):
     return _relabelled(c, [("list-type", "2"), ("prefix", "a")])
+
+
+@case({"status": 200}, via="raw-oss-v1", bucket=READ)
+def added_parameter_is_not_signed_by_v1(c):
+    return _relabelled(c, [("list-type", "2"), ("prefix", "a")])
+
+
+@case(WRONG_SECRET, via="raw-oss-v1", bucket=READ)
+def added_subresource_is_refused_by_v1(c):
+    return _relabelled(c, [("list-type", "2"), ("continuation-token", "a")])
 
 
 def _relabelled(c, query):

@@ -42,7 +42,11 @@ class OssV2(Client):
         return OssV2(self.server, self._version, self._style, credentials)
 
     def _call(self, operation, model, **parameters):
-        request = model(bucket=self.bucket, **{k: v for k, v in parameters.items() if v is not None})
+        given = {name: value for name, value in parameters.items() if value is not None}
+        unknown = set(given) - set(model._attribute_map) - {"headers"}
+        if unknown:
+            raise TypeError(f"{model.__name__} has no {sorted(unknown)}")  # The SDK would ignore them silently.
+        request = model(bucket=self.bucket, **given)
         parsed = None
         try:
             parsed = getattr(self._sdk, operation)(request)
@@ -123,7 +127,7 @@ class OssV2(Client):
                           **_named(options))
 
     def put_symlink(self, key, target):
-        return self._call("put_symlink", oss.PutSymlinkRequest, key=key, symlink_target=target)
+        return self._call("put_symlink", oss.PutSymlinkRequest, key=key, target=target)
 
     def get_symlink(self, key):
         return self._call("get_symlink", oss.GetSymlinkRequest, key=key)

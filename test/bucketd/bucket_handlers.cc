@@ -51,12 +51,13 @@ class SumVisitor final : public EntryVisitor {
 };
 
 std::string BucketElement(const Call& call, const Bucket& bucket) {
-  std::string xml = absl::StrCat("<Bucket><Name>", bucket.name(), "</Name><CreationDate>", IsoTime(bucket.created()),
-                                 "</CreationDate>");
+  std::string xml = absl::StrCat("<Bucket><Name>", bucket.name(), "</Name><CreationDate>",
+                                 IsoTime(bucket.created()), "</CreationDate>");
   if (call.request.dialect == Dialect::kOss) {
     const absl::string_view host = call.request.http->host;
     absl::StrAppend(&xml, "<ExtranetEndpoint>", host, "</ExtranetEndpoint><IntranetEndpoint>", host,
-                    "</IntranetEndpoint><Location>", OssLocation(call), "</Location><StorageClass>Standard</StorageClass>");
+                    "</IntranetEndpoint><Location>", OssLocation(call),
+                    "</Location><StorageClass>Standard</StorageClass>");
   }
   return absl::StrCat(xml, "</Bucket>");
 }
@@ -77,7 +78,8 @@ Reply XmlReply(std::string document) {
   return reply;
 }
 
-void AddServiceHeader(Reply& reply, const ApiRequest& request, absl::string_view name, absl::string_view value) {
+void AddServiceHeader(Reply& reply, const ApiRequest& request, absl::string_view name,
+                      absl::string_view value) {
   absl::StrAppend(&reply.headers, request.header_prefix(), name, ": ", value, "\r\n");
 }
 
@@ -110,11 +112,12 @@ Outcome<Reply> GetBucketLocation(Call& call) {
 Outcome<Reply> GetBucketInfo(Call& call) {
   Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
   if (!bucket.ok()) return bucket.error();
-  return XmlReply(absl::StrCat("<BucketInfo><Bucket><CreationDate>", IsoTime((*bucket)->created()), "</CreationDate>",
-                               "<ExtranetEndpoint>", call.request.http->host, "</ExtranetEndpoint><IntranetEndpoint>",
-                               call.request.http->host, "</IntranetEndpoint><Location>", OssLocation(call), "</Location><Name>",
-                               (*bucket)->name(), "</Name><StorageClass>Standard</StorageClass>", kOwner,
-                               "<AccessControlList><Grant>private</Grant></AccessControlList></Bucket></BucketInfo>"));
+  return XmlReply(absl::StrCat(
+      "<BucketInfo><Bucket><CreationDate>", IsoTime((*bucket)->created()), "</CreationDate>",
+      "<ExtranetEndpoint>", call.request.http->host, "</ExtranetEndpoint><IntranetEndpoint>",
+      call.request.http->host, "</IntranetEndpoint><Location>", OssLocation(call), "</Location><Name>",
+      (*bucket)->name(), "</Name><StorageClass>Standard</StorageClass>", kOwner,
+      "<AccessControlList><Grant>private</Grant></AccessControlList></Bucket></BucketInfo>"));
 }
 
 Outcome<Reply> GetBucketStat(Call& call) {
@@ -142,12 +145,13 @@ Outcome<Reply> GetAcl(Call& call) {
     if (!object.ok()) return object.error();
   }
   const bool oss = call.request.dialect == Dialect::kOss;
-  return XmlReply(absl::StrCat(
-      "<AccessControlPolicy>", kOwner, "<AccessControlList>",
-      oss ? "<Grant>private</Grant>"
-          : "<Grant><Grantee xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:type=\"CanonicalUser\"><ID>bucketd</ID>"
-            "</Grantee><Permission>FULL_CONTROL</Permission></Grant>",
-      "</AccessControlList></AccessControlPolicy>"));
+  return XmlReply(
+      absl::StrCat("<AccessControlPolicy>", kOwner, "<AccessControlList>",
+                   oss ? "<Grant>private</Grant>"
+                       : "<Grant><Grantee xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
+                         "xsi:type=\"CanonicalUser\"><ID>bucketd</ID>"
+                         "</Grantee><Permission>FULL_CONTROL</Permission></Grant>",
+                   "</AccessControlList></AccessControlPolicy>"));
 }
 
 // Settings of access and versioning have no effect here; that they were taken is all that clients look at.

@@ -93,25 +93,29 @@ absl::Status DirectoryBucket::Load() {
   std::filesystem::remove_all(hidden_ + "/staged", ignored);
   RETURN_IF_ERROR(MakeDirectories(hidden_ + "/staged"));
   RETURN_IF_ERROR(MakeDirectories(hidden_ + "/aside"));
-  const auto replay = [this](absl::string_view entry) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    std::optional<DecodedRecord> decoded = DecodeRecord(entry);
-    if (!decoded.has_value()) return;
-    uint64_t number = 0;
-    if (decoded->record.has_value() && absl::SimpleHexAtoi(decoded->record->aside, &number)) {
-      last_aside_ = std::max(last_aside_, number);
-    }
-    index_.erase(decoded->key);
-    if (decoded->record.has_value()) index_.emplace(std::move(decoded->key), *std::move(decoded->record));
+  const auto replay = [this](absl::string_view entry) {
+    mu_.AssertHeld();
+    ReplayLocked(entry);
   };
   ASSIGN_OR_RETURN(journal_, Journal::Open(hidden_ + "/journal", replay));
   RescanLocked();
   return journal_->entries() > 2 * index_.size() + kJournalSlack ? CompactJournalLocked() : absl::OkStatus();
 }
 
+void DirectoryBucket::ReplayLocked(absl::string_view entry) {
+  std::optional<DecodedRecord> decoded = DecodeRecord(entry);
+  if (!decoded.has_value()) return;
+  index_.erase(decoded->key);
+  if (!decoded->record.has_value()) return;
+  uint64_t number = 0;
+  if (absl::SimpleHexAtoi(decoded->record->aside, &number)) last_aside_ = std::max(last_aside_, number);
+  index_.emplace(std::move(decoded->key), *std::move(decoded->record));
+}
+
 absl::Status DirectoryBucket::CompactJournalLocked() {
-  const Index& index = index_;
-  const auto write_all = [&index](absl::FunctionRef<void(absl::string_view)> append) {
-    for (const auto& [key, record] : index) append(EncodeRecord(key, &record));
+  const auto write_all = [this](absl::FunctionRef<void(absl::string_view)> append) {
+    mu_.AssertHeld();
+    for (const auto& [key, record] : index_) append(EncodeRecord(key, &record));
   };
   ASSIGN_OR_RETURN(journal_, Journal::Rewrite(hidden_ + "/journal", write_all));
   return absl::OkStatus();
@@ -126,13 +130,12 @@ std::string DirectoryBucket::AsidePath(absl::string_view aside) const {
 
 void DirectoryBucket::RefreshLocked() {
   if (!watching_all_) return RescanLocked();
-  const auto on_change = [this](DirectoryWatch::Change change, const std::string& path)
-                             ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                               if (change == DirectoryWatch::Change::kUnknown) return RescanLocked();
-                               if (change == DirectoryWatch::Change::kDirectory)
-                                 return RefreshTreeLocked(path);
-                               RefreshFileLocked(path);
-                             };
+  const auto on_change = [this](DirectoryWatch::Change change, const std::string& path) {
+    mu_.AssertHeld();
+    if (change == DirectoryWatch::Change::kUnknown) return RescanLocked();
+    if (change == DirectoryWatch::Change::kDirectory) return RefreshTreeLocked(path);
+    RefreshFileLocked(path);
+  };
   watch_.Drain(on_change);
 }
 

@@ -55,6 +55,7 @@ class DirectoryBucket final : public Bucket, public WritableBucket {
 
   DirectoryBucket(std::string name, std::string directory, std::string hidden);
   absl::Status Load() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ReplayLocked(absl::string_view entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CompactJournalLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Following the disk.

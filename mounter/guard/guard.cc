@@ -118,13 +118,12 @@ Step Guard::Prepare() {
     return Failure{0, "guard was started without a command"};
   }
   const auto body = mount.BodyAs<MountBody>();
-  const std::vector<std::string> strings = mount.Strings(4);
+  const std::vector<std::string> strings = mount.Strings(3);
   plan_.transport = body.transport;
   plan_.mount_point = strings[0];
   foreground_ = body.foreground != 0;
   worker_program_ = strings[1];
   spec_ = strings[2];
-  secrets_ = strings[3];
   ASSIGN_OR_FAIL(signals_, WatchSignals());
   mount_table_ = UniqueFd(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
   if (!mount_table_.valid()) return SystemFailure(errno, "open /proc/self/mountinfo");
@@ -143,7 +142,7 @@ Step Guard::StartWorker() {
   worker_.emplace(std::move(worker));
   StartBody start;
   start.generation = ++generation_;
-  return worker_->channel().Send(EncodeMessage(MessageType::kStart, start, {spec_, secrets_}),
+  return worker_->channel().Send(EncodeMessage(MessageType::kStart, start, {spec_}),
                                  {fuse_.device.get()});
 }
 
@@ -224,7 +223,6 @@ void Guard::OnWorkerMessage() {
   if (received == Channel::Received::kClosed) return DismissWorker();
   if (received == Channel::Received::kNothing) return;
   if (message.Is(MessageType::kProgress)) {
-    message.type = static_cast<uint16_t>(MessageType::kProgress);
     if (control_.open())
       (void)control_.Send(EncodePacket(MessageType::kProgress, message.body, message.payload)).ok();
   } else if (message.Is(MessageType::kWarning)) {

@@ -98,7 +98,6 @@ class Guard {
   ImagePlan plan_;
   std::string worker_program_;
   std::string spec_;
-  std::string secrets_;
   bool foreground_ = false;
 
   Phase phase_ = Phase::kBuilding;

@@ -53,7 +53,11 @@ Outcome<std::vector<LoopDevice>> MakeLoops(const ImagePlan& plan, const UniqueFd
 
 Outcome<UniqueFd> CreateErofs(FsContext& context) {
   RETURN_IF_FAILED(context.SetFlag("ro"));
-  RETURN_IF_FAILED(context.Create());
+  auto created = context.Create();
+  if (!created.ok()) {
+    created.failure().text += "; the kernel log has the reason (dmesg)";
+    return std::move(created.failure());
+  }
   return context.Mount(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 

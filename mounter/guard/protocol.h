@@ -24,7 +24,7 @@ namespace bucketvol {
 
 enum class MessageType : uint16_t {
   // Command line -> guard, on the inherited socket.
-  kMount = 1,   // MountBody; strings: mount point, worker program, spec, secrets, log path
+  kMount = 1,   // MountBody; strings: mount point, worker program, spec (holds secrets)
   kCommit = 2,  // The result was seen: from now on the mount stays when the command line goes away.
 
   // Guard -> command line.
@@ -39,7 +39,7 @@ enum class MessageType : uint16_t {
   kStatusReply = 48,  // GuardStatusBody; strings: mount point, last error, the worker's document (JSON)
 
   // Guard -> worker, on descriptor 3 of the worker.
-  kStart = 64,         // StartBody; strings: spec, secrets; descriptors: the FUSE connection
+  kStart = 64,         // StartBody; strings: spec; descriptors: the FUSE connection
   kWorkerStatus = 65,  // WorkerStatusBody
 
   // Worker -> guard (and kProgress).
@@ -47,7 +47,7 @@ enum class MessageType : uint16_t {
   kWorkerFailed = 81,       // ResultBody; strings: text
   kWorkerStatusReply = 82,  // WorkerStatusBody; strings: the document (JSON)
   kSessionEnded = 83,       // The kernel closed the FUSE connection: nothing is mounted any more.
-  kWarning = 84,            // strings: text for the user
+  kWarning = 84,            // strings: text for the user; passed on to the command line
 };
 
 struct MessageHeader {

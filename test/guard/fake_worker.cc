@@ -34,7 +34,7 @@ class FakeWorker {
     Message start;
     if (channel_.ReceiveWaiting(start, -1) != Channel::Received::kMessage || start.descriptors.empty())
       return 1;
-    ParseSpec(start.Strings(2)[0]);
+    ParseSpec(start.Strings(1)[0]);
     fuse_ = std::move(start.descriptors.front());
     if (words_.count("crash") > 0) abort();
     if (words_.count("fail") > 0) return Fail(words_["fail"]);

@@ -106,7 +106,7 @@ void GuardRig::Start(const std::string& spec, Transport transport) {
   ASSERT_TRUE(
       control_
           .Send(EncodeMessage(MessageType::kMount, body,
-                              {mount_point(), Program("../test/fake_worker"), where + spec, "secret"}))
+                              {mount_point(), Program("../test/fake_worker"), where + spec + " secret"}))
           .ok());
 }
 

@@ -28,10 +28,11 @@ class Console {
   void Progress(const ProgressBody& progress);
   void Warn(absl::string_view text);
   void Fail(absl::string_view text);
+  /// Takes the progress line off the terminal.
+  void Wipe();
 
  private:
   void Line(absl::string_view kind, absl::string_view text);
-  void Wipe();
 
   const bool terminal_;
   bool progress_shown_ = false;

@@ -1,33 +1,17 @@
 #include "mounter/cli/mount_command.h"
 
 #include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <utility>
-
-#include "absl/strings/str_cat.h"
-#include "mounter/base/errno_status.h"
 #include "mounter/base/status_macros.h"
 #include "mounter/cli/exit_code.h"
 #include "mounter/cli/guard_launcher.h"
+#include "mounter/cli/interrupts.h"
 #include "mounter/cli/mount_point.h"
 #include "mounter/cli/volume_request.h"
 
 namespace bucketvol {
 namespace {
-
-absl::StatusOr<UniqueFd> WatchForInterrupts() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  if (sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoToStatus(errno, "block signals");
-  UniqueFd fd(signalfd(-1, &set, SFD_CLOEXEC));
-  if (!fd.valid()) return ErrnoToStatus(errno, "watch signals");
-  return fd;
-}
 
 absl::Status StatusOfResult(const Message& message) {
   const std::string text = message.Strings(1)[0];
@@ -63,12 +47,6 @@ absl::Status AwaitResult(GuardLaunch& launch, const UniqueFd& interrupts, Consol
   }
 }
 
-// A signal that came together with the result wins: who interrupts wants no mount.
-bool WasInterrupted(const UniqueFd& interrupts) {
-  pollfd ready{interrupts.get(), POLLIN, 0};
-  return poll(&ready, 1, 0) > 0;
-}
-
 }  // namespace
 
 absl::Status RunMount(const CommandContext& context, const Arguments& arguments, Console& console) {
@@ -90,6 +68,7 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
   ASSIGN_OR_RETURN(GuardLaunch launch, GuardLaunch::Start(settings));
   RETURN_IF_ERROR(AwaitResult(launch, interrupts, console));
+  // A signal that came together with the result wins: who interrupts wants no mount.
   if (WasInterrupted(interrupts)) return InterruptedError("interrupted");
   RETURN_IF_ERROR(launch.Commit());
   if (settings.attached == KeepAttached::kNo) return absl::OkStatus();

@@ -12,7 +12,7 @@
 #include "mounter/cli/exit_code.h"
 #include "mounter/cli/guard_finder.h"
 #include "mounter/cli/mount_point.h"
-#include "mounter/cli/status_document.h"
+#include "mounter/cli/mount_status.h"
 
 namespace bucketvol {
 namespace {
@@ -20,12 +20,7 @@ namespace {
 // The guard answers by itself when its worker takes longer than 2 s.
 constexpr int kAnswerLimitMs = 5'000;
 
-struct Found {
-  std::string mount_point;
-  std::string document;
-};
-
-absl::StatusOr<std::string> AskGuard(const GuardProcess& guard) {
+absl::StatusOr<StatusDocument> AskGuard(const GuardProcess& guard) {
   ASSIGN_OR_RETURN(const Channel channel, ConnectToGuard(guard));
   Message reply;
   if (!channel.Send(EncodePacket(MessageType::kStatus, "", "")).ok() ||
@@ -33,25 +28,24 @@ absl::StatusOr<std::string> AskGuard(const GuardProcess& guard) {
     return absl::UnavailableError(absl::StrCat("guard of ", guard.mount_point, " does not answer"));
   }
   const std::vector<std::string> strings = reply.Strings(3);
-  return MountDocument({reply.BodyAs<GuardStatusBody>(), strings[0], strings[1], strings[2]});
+  return MountStatus({reply.BodyAs<GuardStatusBody>(), strings[0], strings[1], strings[2]});
 }
 
-Found DescribeOrphan(const ImageMount& mount) {
+StatusDocument DescribeOrphan(const ImageMount& mount) {
   const auto manifest = ReadIndexManifest(mount.index_directory);
-  return {mount.mount_point,
-          OrphanDocument(mount.mount_point, mount.transport, manifest.ok() ? &*manifest : nullptr)};
+  return OrphanStatus(mount.mount_point, mount.transport, manifest.ok() ? &*manifest : nullptr);
 }
 
-std::vector<Found> FindAll(Console& console) {
-  std::vector<Found> found;
+std::vector<StatusDocument> FindAll(Console& console) {
+  std::vector<StatusDocument> found;
   for (const GuardProcess& guard : FindGuards()) {
-    auto document = AskGuard(guard);
-    if (document.ok()) found.push_back({guard.mount_point, *std::move(document)});
-    else console.Warn(document.status().message());
+    auto status = AskGuard(guard);
+    if (status.ok()) found.push_back(*std::move(status));
+    else console.Warn(status.status().message());
   }
   const auto known = [&](const ImageMount& mount) {
     return std::any_of(found.begin(), found.end(),
-                       [&](const Found& other) { return other.mount_point == mount.mount_point; });
+                       [&](const StatusDocument& other) { return other.mountpoint == mount.mount_point; });
   };
   for (const ImageMount& mount : FindImageMounts()) {
     if (!known(mount)) found.push_back(DescribeOrphan(mount));
@@ -59,13 +53,13 @@ std::vector<Found> FindAll(Console& console) {
   return found;
 }
 
-absl::StatusOr<std::string> FindOne(const std::string& mount_point) {
+absl::StatusOr<StatusDocument> FindOne(const std::string& mount_point) {
   if (const auto guard = FindGuardOf(mount_point)) {
-    auto document = AskGuard(*guard);
-    if (document.ok()) return document;
+    auto status = AskGuard(*guard);
+    if (status.ok()) return status;
   }
   for (const ImageMount& mount : FindImageMounts()) {
-    if (mount.mount_point == mount_point) return DescribeOrphan(mount).document;
+    if (mount.mount_point == mount_point) return DescribeOrphan(mount);
   }
   return absl::NotFoundError(absl::StrCat("not mounted by bucketvol: ", mount_point));
 }
@@ -76,15 +70,14 @@ absl::Status RunStatus(const Arguments& arguments, Console& console) {
   if (arguments.positional.size() > 1) return UsageError("usage: bucketvol status [MOUNTPOINT] [--json]");
   const bool json = arguments.Has("--json");
   if (arguments.positional.size() == 1) {
-    ASSIGN_OR_RETURN(const std::string document, FindOne(ResolveMountPoint(arguments.positional[0])));
-    Print(json ? document + "\n" : DescribeMount(document));
+    ASSIGN_OR_RETURN(const StatusDocument status, FindOne(ResolveMountPoint(arguments.positional[0])));
+    Print(json ? status.ToJson() + "\n" : status.ToText());
     return absl::OkStatus();
   }
-  const std::vector<Found> all = FindAll(console);
-  const auto write = [&](std::string* out, const Found& found) {
-    absl::StrAppend(out, json ? found.document : DescribeMount(found.document));
+  const auto write = [&](std::string* out, const StatusDocument& status) {
+    absl::StrAppend(out, json ? status.ToJson() : status.ToText());
   };
-  const std::string text = absl::StrJoin(all, json ? "," : "\n", write);
+  const std::string text = absl::StrJoin(FindAll(console), json ? "," : "\n", write);
   Print(json ? absl::StrCat("[", text, "]\n") : text);
   return absl::OkStatus();
 }

@@ -67,7 +67,8 @@ absl::StatusOr<MountHelperArguments> ParseMountHelperArguments(absl::Span<const 
     const std::string& word = words[i];
     if (word == "-t" || word == "-N") {
       ++i;
-    } else if (word.size() > 1 && word[0] == '-' && word.find_first_not_of("sfnvrw", 1) == std::string::npos) {
+    } else if (word.size() > 1 && word[0] == '-' &&
+               word.find_first_not_of("sfnvrw", 1) == std::string::npos) {
       out.fake |= word.find('f') != std::string::npos;
     } else {
       rest.push_back(word);

@@ -19,8 +19,8 @@ struct Arguments {
   bool Has(absl::string_view flag) const;
 };
 
-/// Sorts words into flags, lists and the rest. `flags`: those without a value that the command knows; "--" ends them.
-/// Usage errors name the word and the nearest known flag.
+/// Sorts words into flags, lists and the rest. `flags`: those without a value that the command knows; "--"
+/// ends them. Usage errors name the word and the nearest known flag.
 absl::StatusOr<Arguments> ParseArguments(absl::Span<const std::string> words,
                                          absl::Span<const absl::string_view> flags);
 

@@ -17,8 +17,8 @@ std::string ShortBytes(uint64_t bytes);
 /// "listed 4.2 M keys, 310 k/s, 17 requests in flight, about 12 s left"; what is unknown is left out.
 std::string ProgressText(const ProgressBody& progress);
 
-/// What a command says on the standard error: one line each, and one line of progress that is written over again and
-/// again, on a terminal only. Control bytes are escaped.
+/// What a command says on the standard error: one line each, and one line of progress that is written over
+/// again and again, on a terminal only. Control bytes are escaped.
 class Console {
  public:
   Console();

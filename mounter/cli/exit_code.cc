@@ -10,7 +10,9 @@ constexpr char kInterrupted[] = "bucketvol/interrupted";
 
 }  // namespace
 
-absl::Status UsageError(absl::string_view message) { return AsUsageError(absl::InvalidArgumentError(message)); }
+absl::Status UsageError(absl::string_view message) {
+  return AsUsageError(absl::InvalidArgumentError(message));
+}
 
 absl::Status AsUsageError(const absl::Status& status) {
   absl::Status marked = status;

@@ -66,7 +66,8 @@ absl::StatusOr<Channel> ConnectToGuard(const GuardProcess& guard) {
         absl::StrCat("guard of ", guard.mount_point, " does not answer: ", channel.failure().text));
   }
   if (!IsTrusted(channel.value().PeerProcess().uid)) {
-    return absl::PermissionDeniedError(absl::StrCat("guard of ", guard.mount_point, " belongs to another user"));
+    return absl::PermissionDeniedError(
+        absl::StrCat("guard of ", guard.mount_point, " belongs to another user"));
   }
   return std::move(channel.value());
 }

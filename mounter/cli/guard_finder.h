@@ -24,8 +24,8 @@ std::vector<GuardProcess> FindGuards();
 /// The guard of a (resolved) mount point.
 std::optional<GuardProcess> FindGuardOf(const std::string& mount_point);
 
-/// Connects to a guard, also one that lives in another mount namespace. Fails when the process at the other end is
-/// neither root's nor this user's.
+/// Connects to a guard, also one that lives in another mount namespace. Fails when the process at the other
+/// end is neither root's nor this user's.
 absl::StatusOr<Channel> ConnectToGuard(const GuardProcess& guard);
 
 }  // namespace bucketvol

@@ -28,8 +28,10 @@ constexpr int kEndLimitMs = 30'000;
   dup2(nothing, STDIN_FILENO);
   dup2(nothing, STDOUT_FILENO);
   if (settings.attached == KeepAttached::kNo) dup2(nothing, STDERR_FILENO);
-  if (socket == kGuardSocket) fcntl(kGuardSocket, F_SETFD, 0);
-  else dup2(socket, kGuardSocket);
+  if (socket == kGuardSocket)
+    fcntl(kGuardSocket, F_SETFD, 0);
+  else
+    dup2(socket, kGuardSocket);
   CloseAllBut({kGuardSocket});
   sigset_t none;
   sigemptyset(&none);
@@ -94,7 +96,8 @@ std::string GuardLaunch::AwaitEnd() {
   pid_ = 0;
   if (WIFSIGNALED(status)) {
     RemoveRemains();
-    return absl::StrCat("guard was killed by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")");
+    return absl::StrCat("guard was killed by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)),
+                        ")");
   }
   return WEXITSTATUS(status) == 127 ? "guard could not be started" : "";
 }

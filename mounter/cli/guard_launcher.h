@@ -26,7 +26,8 @@ struct GuardSettings {
 /// Unless Commit was called, the destructor ends the guard and waits until everything it had made is gone.
 class GuardLaunch {
  public:
-  /// Starts the guard in a session of its own, with an empty environment and no descriptors of ours but one socket.
+  /// Starts the guard in a session of its own, with an empty environment and no descriptors of ours but one
+  /// socket.
   static absl::StatusOr<GuardLaunch> Start(const GuardSettings& settings);
 
   GuardLaunch(GuardLaunch&&) = default;
@@ -37,7 +38,8 @@ class GuardLaunch {
   Channel& channel() { return channel_; }
   /// Lets the mount stay when this process ends.
   absl::Status Commit();
-  /// Waits for the guard's end: at once after its last result. Tells how it ended when that was not by itself.
+  /// Waits for the guard's end: at once after its last result. Tells how it ended when that was not by
+  /// itself.
   std::string AwaitEnd();
 
  private:

@@ -39,8 +39,8 @@ class JobWatch {
   ~JobWatch() { thread_.join(); }
 
  private:
-  static void Watch(const IndexJob& job, const Clock& clock, const UniqueFd& interrupts, Cancellation& cancellation,
-                    Console& console, int finished) {
+  static void Watch(const IndexJob& job, const Clock& clock, const UniqueFd& interrupts,
+                    Cancellation& cancellation, Console& console, int finished) {
     const absl::Duration begin = clock.Elapsed();
     while (true) {
       pollfd ready[] = {{finished, POLLIN, 0}, {cancellation.cancelled() ? -1 : interrupts.get(), POLLIN, 0}};

@@ -7,8 +7,8 @@
 
 namespace bucketvol {
 
-/// `bucketvol index build SOURCE --out DIR [-o …]`: lists and builds without mounting. Needs no root. An interruption leaves
-/// what was in DIR before.
+/// `bucketvol index build SOURCE --out DIR [-o …]`: lists and builds without mounting. Needs no root. An
+/// interruption leaves what was in DIR before.
 absl::Status RunIndexBuild(const CommandContext& context, const Arguments& arguments, Console& console);
 
 /// `bucketvol index show DIR|FILE [--json]`: what an index holds.

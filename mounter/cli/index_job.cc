@@ -49,8 +49,9 @@ absl::StatusOr<IndexManifest> IndexJob::Run(std::shared_ptr<Cancellation> cancel
                    IndexBuilder::Create(BuildOf(options_, directory_, clock_.WallNow())));
   RETURN_IF_ERROR(lister_.Run(*builder, cancellation));
   if (builder->keys() == 0 && !options_.source.prefix.empty() && !options_.allow_empty) {
-    return absl::NotFoundError(absl::StrCat("path holds no key: ", options_.source.ToString(),
-                                            " (is it spelt right? the option allow_empty mounts it all the same)"));
+    return absl::NotFoundError(
+        absl::StrCat("path holds no key: ", options_.source.ToString(),
+                     " (is it spelt right? the option allow_empty mounts it all the same)"));
   }
   IndexReport listing;
   listing.list_requests = lister_.progress().requests.load();

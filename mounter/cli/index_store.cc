@@ -28,9 +28,11 @@ constexpr char kUseLock[] = "/use.lock";
 // Between two looks at the lock of another builder.
 constexpr absl::Duration kLockPause = absl::Milliseconds(20);
 
-// Not for security: the manifest tells what an index is of. Two checksums over different texts make a clash unlikely.
+// Not for security: the manifest tells what an index is of. Two checksums over different texts make a clash
+// unlikely.
 std::string NameOf(const IndexKey& key) {
-  const std::string text = absl::StrCat(key.source, "\n", key.endpoint, "\n", key.options, "\n", key.identity);
+  const std::string text =
+      absl::StrCat(key.source, "\n", key.endpoint, "\n", key.options, "\n", key.identity);
   return absl::StrFormat("%016x%08x", Crc64(0, text), Crc32c(0, text));
 }
 
@@ -47,8 +49,8 @@ absl::StatusOr<bool> TryLock(const UniqueFd& fd, Lock lock, absl::string_view wh
 bool StillNamed(const UniqueFd& fd, const std::string& path) {
   struct stat open_file;
   struct stat named;
-  return fstat(fd.get(), &open_file) == 0 && stat(path.c_str(), &named) == 0 && open_file.st_ino == named.st_ino &&
-         open_file.st_dev == named.st_dev;
+  return fstat(fd.get(), &open_file) == 0 && stat(path.c_str(), &named) == 0 &&
+         open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
 }
 
 bool HasManifest(const std::string& directory) {
@@ -105,7 +107,8 @@ IndexLease::~IndexLease() {
 
 absl::Status IndexLease::KeepUntil(absl::Time time) const {
   const std::string text = absl::StrCat(absl::ToUnixSeconds(time), "\n");
-  if (ftruncate(use_lock_.get(), 0) != 0) return ErrnoToStatus(errno, absl::StrCat("write ", directory_, kUseLock));
+  if (ftruncate(use_lock_.get(), 0) != 0)
+    return ErrnoToStatus(errno, absl::StrCat("write ", directory_, kUseLock));
   return WriteAllAt(use_lock_.get(), text, 0, directory_ + kUseLock);
 }
 
@@ -127,7 +130,8 @@ absl::StatusOr<IndexLease> IndexStore::Claim(const IndexKey& key, const Cancella
     if (!StillNamed(*build, directory + kBuildLock)) continue;
     ASSIGN_OR_RETURN(UniqueFd use, OpenFile(directory + kUseLock, O_RDWR | O_CREAT));
     ASSIGN_OR_RETURN(const bool used, TryLock(use, Lock::kShared, directory));
-    if (!used) return absl::InternalError(absl::StrCat("somebody locks an index without building it: ", directory));
+    if (!used)
+      return absl::InternalError(absl::StrCat("somebody locks an index without building it: ", directory));
     return IndexLease(directory, *std::move(build), std::move(use));
   }
   return absl::CancelledError("interrupted");

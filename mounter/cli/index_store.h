@@ -16,14 +16,16 @@ namespace bucketvol {
 struct IndexKey {
   std::string source;
   std::string endpoint;
-  std::string options;   // Those that change what is seen.
-  std::string identity;  // Whose credentials listed it: nobody sees a listing made with the rights of another.
+  std::string options;  // Those that change what is seen.
+  std::string
+      identity;  // Whose credentials listed it: nobody sees a listing made with the rights of another.
 };
 
 /// A claim on the directory of one index.
 ///
-/// While it lives the index is not collected. Until ReleaseBuild nobody else may build it. Files are replaced by rename
-/// only, so that mounts of an older build go on undisturbed. The destructor removes a directory in which nothing was built.
+/// While it lives the index is not collected. Until ReleaseBuild nobody else may build it. Files are replaced
+/// by rename only, so that mounts of an older build go on undisturbed. The destructor removes a directory in
+/// which nothing was built.
 class IndexLease {
  public:
   IndexLease(IndexLease&&) = default;
@@ -47,9 +49,9 @@ class IndexLease {
 
 /// The indexes of a state directory: STATE_DIR/index/HASH/{manifest,meta.erofs,objects,build.lock,use.lock}.
 ///
-/// An index is removed when no mount uses it and its time is over: a day after its last mount, or the index_max_age of
-/// that mount where this is longer. Unfinished ones are removed as soon as nobody builds them.
-/// Processes of one machine share the directory; locks (flock) say who builds and who uses.
+/// An index is removed when no mount uses it and its time is over: a day after its last mount, or the
+/// index_max_age of that mount where this is longer. Unfinished ones are removed as soon as nobody builds
+/// them. Processes of one machine share the directory; locks (flock) say who builds and who uses.
 class IndexStore {
  public:
   static constexpr absl::Duration kKeep = absl::Hours(24);

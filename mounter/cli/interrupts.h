@@ -5,8 +5,8 @@
 
 namespace bucketvol {
 
-/// Takes SIGINT, SIGTERM and SIGHUP out of their usual course, for threads started later too: the descriptor is readable
-/// when one came.
+/// Takes SIGINT, SIGTERM and SIGHUP out of their usual course, for threads started later too: the descriptor
+/// is readable when one came.
 absl::StatusOr<UniqueFd> WatchForInterrupts();
 
 /// Whether one came. Waits for none.

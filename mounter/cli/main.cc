@@ -1,5 +1,5 @@
-// bucketvol: the command line. Also the worker (`bucketvol worker`, started by the guard) and the helper of mount(8)
-// (called as mount.bucketvol).
+// bucketvol: the command line. Also the worker (`bucketvol worker`, started by the guard) and the helper of
+// mount(8) (called as mount.bucketvol).
 
 #include <limits.h>
 #include <signal.h>
@@ -72,7 +72,8 @@ absl::StatusOr<std::optional<Arguments>> Parse(absl::Span<const std::string> wor
 absl::Status RunIndex(absl::Span<const std::string> words, Console& console) {
   const absl::string_view what = words.empty() ? "" : words[0];
   if (what != "build" && what != "show") {
-    return UsageError("usage: bucketvol index build SOURCE --out DIR [-o OPTIONS], or: bucketvol index show DIR [--json]");
+    return UsageError(
+        "usage: bucketvol index build SOURCE --out DIR [-o OPTIONS], or: bucketvol index show DIR [--json]");
   }
   const std::vector<absl::string_view> flags = {"--json"};
   ASSIGN_OR_RETURN(const auto arguments, Parse(words.subspan(1), flags));
@@ -81,8 +82,10 @@ absl::Status RunIndex(absl::Span<const std::string> words, Console& console) {
 }
 
 absl::Status RunHelp(absl::Span<const std::string> words) {
-  if (!words.empty() && words[0] == "options") Print(OptionHelp());
-  else Print(HelpText());
+  if (!words.empty() && words[0] == "options")
+    Print(OptionHelp());
+  else
+    Print(HelpText());
   return absl::OkStatus();
 }
 
@@ -93,10 +96,14 @@ absl::Status RunCommand(absl::Span<const std::string> words, Console& console) {
   if (command == "index") return RunIndex(rest, console);
   if (command == "help" || command == "--help" || command == "-h") return RunHelp(rest);
   std::vector<absl::string_view> flags;
-  if (command == "mount") flags = {"--foreground"};
-  else if (command == "umount") flags = {"--lazy", "--force"};
-  else if (command == "status" || command == "version" || command == "--version") flags = {"--json"};
-  else return UsageError(absl::StrCat("unknown command ", command, "; bucketvol help lists them"));
+  if (command == "mount")
+    flags = {"--foreground"};
+  else if (command == "umount")
+    flags = {"--lazy", "--force"};
+  else if (command == "status" || command == "version" || command == "--version")
+    flags = {"--json"};
+  else
+    return UsageError(absl::StrCat("unknown command ", command, "; bucketvol help lists them"));
   ASSIGN_OR_RETURN(const auto arguments, Parse(rest, flags));
   if (!arguments) return absl::OkStatus();
   if (command == "mount") return RunMount(MakeContext(), *arguments, console);
@@ -131,5 +138,6 @@ int Main(const std::string& program, const std::vector<std::string>& words) {
 }  // namespace bucketvol
 
 int main(int argc, char** argv) {
-  return bucketvol::Main(argc > 0 ? argv[0] : "", std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+  return bucketvol::Main(argc > 0 ? argv[0] : "",
+                         std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }

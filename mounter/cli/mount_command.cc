@@ -16,10 +16,14 @@ namespace {
 absl::Status StatusOfResult(const Message& message) {
   const std::string text = message.Strings(1)[0];
   switch (message.BodyAs<ResultBody>().code) {
-    case ResultCode::kOk: return absl::OkStatus();
-    case ResultCode::kBusy: return absl::AlreadyExistsError(text);
-    case ResultCode::kUsage: return UsageError(text);
-    case ResultCode::kFailed: return absl::InternalError(text);
+    case ResultCode::kOk:
+      return absl::OkStatus();
+    case ResultCode::kBusy:
+      return absl::AlreadyExistsError(text);
+    case ResultCode::kUsage:
+      return UsageError(text);
+    case ResultCode::kFailed:
+      return absl::InternalError(text);
   }
   return absl::InternalError(text);
 }
@@ -37,9 +41,12 @@ absl::Status AwaitResult(GuardLaunch& launch, const UniqueFd& interrupts, Consol
     if (ready[0].revents != 0) return InterruptedError("interrupted");
     Message message;
     switch (launch.channel().Receive(message)) {
-      case Channel::Received::kNothing: continue;
-      case Channel::Received::kClosed: return GuardIsGone(launch);
-      case Channel::Received::kMessage: break;
+      case Channel::Received::kNothing:
+        continue;
+      case Channel::Received::kClosed:
+        return GuardIsGone(launch);
+      case Channel::Received::kMessage:
+        break;
     }
     if (message.Is(MessageType::kProgress)) console.Progress(message.BodyAs<ProgressBody>());
     if (message.Is(MessageType::kWarning)) console.Warn(message.Strings(1)[0]);
@@ -50,7 +57,8 @@ absl::Status AwaitResult(GuardLaunch& launch, const UniqueFd& interrupts, Consol
 }  // namespace
 
 absl::Status RunMount(const CommandContext& context, const Arguments& arguments, Console& console) {
-  if (arguments.positional.size() != 2) return UsageError("usage: bucketvol mount SOURCE MOUNTPOINT [-o OPTIONS]");
+  if (arguments.positional.size() != 2)
+    return UsageError("usage: bucketvol mount SOURCE MOUNTPOINT [-o OPTIONS]");
   ASSIGN_OR_RETURN(const VolumeRequest request,
                    ParseVolumeRequest(context, arguments.positional[0], arguments.option_lists));
   for (const std::string& warning : request.options.warnings) console.Warn(warning);

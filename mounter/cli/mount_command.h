@@ -7,8 +7,9 @@
 
 namespace bucketvol {
 
-/// `bucketvol mount SOURCE MOUNTPOINT [-o …] [--foreground]`: starts a guard and returns when the file system answers.
-/// SIGINT, SIGTERM and SIGHUP end it at any moment without a trace; with --foreground it stays until the unmount.
+/// `bucketvol mount SOURCE MOUNTPOINT [-o …] [--foreground]`: starts a guard and returns when the file system
+/// answers. SIGINT, SIGTERM and SIGHUP end it at any moment without a trace; with --foreground it stays until
+/// the unmount.
 absl::Status RunMount(const CommandContext& context, const Arguments& arguments, Console& console);
 
 }  // namespace bucketvol

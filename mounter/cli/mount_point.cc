@@ -70,9 +70,10 @@ absl::Status CheckMountPoint(const std::string& path) {
   }
   const auto top = TopMountAt(ReadMountTable(), path);
   if (top && AsImageMount(*top)) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "mount point is busy: a mount of bucketvol whose guard has died is still there; first: bucketvol umount ",
-        path));
+    return absl::AlreadyExistsError(
+        absl::StrCat("mount point is busy: a mount of bucketvol whose guard has died is still there; first: "
+                     "bucketvol umount ",
+                     path));
   }
   return absl::OkStatus();
 }

@@ -8,11 +8,12 @@
 
 namespace bucketvol {
 
-/// The absolute path of a mount point without symbolic links. A path that cannot be resolved (a broken mount below it, or
-/// nothing there) is made absolute by its text.
+/// The absolute path of a mount point without symbolic links. A path that cannot be resolved (a broken mount
+/// below it, or nothing there) is made absolute by its text.
 std::string ResolveMountPoint(const std::string& path);
 
-/// Makes sure that something can be mounted at `path` (as resolved): a directory that holds no mount of ours yet.
+/// Makes sure that something can be mounted at `path` (as resolved): a directory that holds no mount of ours
+/// yet.
 absl::Status CheckMountPoint(const std::string& path);
 
 /// Where the guard of a mount point keeps its files, below `run_dir`.

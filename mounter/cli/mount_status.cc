@@ -7,10 +7,14 @@ namespace {
 
 const char* StateName(MountState state) {
   switch (state) {
-    case MountState::kBuilding: return "building";
-    case MountState::kReady: return "ready";
-    case MountState::kDegraded: return "degraded";
-    case MountState::kStopped: return "stopped";
+    case MountState::kBuilding:
+      return "building";
+    case MountState::kReady:
+      return "ready";
+    case MountState::kDegraded:
+      return "degraded";
+    case MountState::kStopped:
+      return "stopped";
   }
   return "degraded";  // A word of a newer guard.
 }

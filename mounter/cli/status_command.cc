@@ -40,8 +40,10 @@ std::vector<StatusDocument> FindAll(Console& console) {
   std::vector<StatusDocument> found;
   for (const GuardProcess& guard : FindGuards()) {
     auto status = AskGuard(guard);
-    if (status.ok()) found.push_back(*std::move(status));
-    else console.Warn(status.status().message());
+    if (status.ok())
+      found.push_back(*std::move(status));
+    else
+      console.Warn(status.status().message());
   }
   const auto known = [&](const ImageMount& mount) {
     return std::any_of(found.begin(), found.end(),

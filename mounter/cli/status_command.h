@@ -6,7 +6,8 @@
 
 namespace bucketvol {
 
-/// `bucketvol status [MOUNTPOINT] [--json]`: one mount, or a list of all. A mount whose guard has died is shown as stopped.
+/// `bucketvol status [MOUNTPOINT] [--json]`: one mount, or a list of all. A mount whose guard has died is
+/// shown as stopped.
 absl::Status RunStatus(const Arguments& arguments, Console& console);
 
 }  // namespace bucketvol

@@ -36,17 +36,20 @@ void AwaitExit(const UniqueFd& process) {
 }
 
 // nullopt: the guard died on the way.
-std::optional<absl::Status> UmountByGuard(const GuardProcess& guard, const UnmountBody& how, Console& console) {
+std::optional<absl::Status> UmountByGuard(const GuardProcess& guard, const UnmountBody& how,
+                                          Console& console) {
   const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, guard.pid, 0)));
   auto channel = ConnectToGuard(guard);
   if (!channel.ok()) return std::nullopt;
   if (!channel->Send(EncodeMessage(MessageType::kUnmount, how)).ok()) return std::nullopt;
   Message answer;
   switch (channel->ReceiveWaiting(answer, kAnswerLimitMs)) {
-    case Channel::Received::kClosed: return std::nullopt;
+    case Channel::Received::kClosed:
+      return std::nullopt;
     case Channel::Received::kNothing:
       return absl::DeadlineExceededError(absl::StrCat("guard of ", guard.mount_point, " does not answer"));
-    case Channel::Received::kMessage: break;
+    case Channel::Received::kMessage:
+      break;
   }
   const absl::Status status = AnswerOf(answer, console);
   // A text beside success says that the guard goes on for somebody else.
@@ -73,7 +76,8 @@ absl::Status UmountAlone(const std::string& mount_point, int flags) {
 }  // namespace
 
 absl::Status RunUmount(const Arguments& arguments, Console& console) {
-  if (arguments.positional.size() != 1) return UsageError("usage: bucketvol umount MOUNTPOINT [--lazy|--force]");
+  if (arguments.positional.size() != 1)
+    return UsageError("usage: bucketvol umount MOUNTPOINT [--lazy|--force]");
   const std::string mount_point = ResolveMountPoint(arguments.positional[0]);
   UnmountBody how;
   how.lazy = arguments.Has("--lazy") ? 1 : 0;

@@ -6,7 +6,8 @@
 
 namespace bucketvol {
 
-/// `bucketvol umount MOUNTPOINT [--lazy|--force]`: returns when nothing of the mount is left. Works without a guard, too.
+/// `bucketvol umount MOUNTPOINT [--lazy|--force]`: returns when nothing of the mount is left. Works without a
+/// guard, too.
 absl::Status RunUmount(const Arguments& arguments, Console& console);
 
 }  // namespace bucketvol

@@ -16,8 +16,8 @@ struct VolumeRequest {
   Secret spec;  // All of it for the worker, as bytes.
 };
 
-/// Parses SOURCE and the lists of -o, reads proxy variables and finds credentials. Errors of the words are usage errors.
-/// Refuses what this version cannot do: volumes of kind fuse and ext4 images.
+/// Parses SOURCE and the lists of -o, reads proxy variables and finds credentials. Errors of the words are
+/// usage errors. Refuses what this version cannot do: volumes of kind fuse and ext4 images.
 absl::StatusOr<VolumeRequest> ParseVolumeRequest(const CommandContext& context, const std::string& source,
                                                  const std::vector<std::string>& option_lists);
 

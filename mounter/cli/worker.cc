@@ -31,8 +31,8 @@ absl::Status Failed(const Failure& failure) { return absl::InternalError(failure
 
 ReaderSettings ReadingOf(const VolumeOptions& options) {
   ReaderSettings settings;
-  settings.bucket_url = absl::StrCat(options.source.provider == Provider::kOss ? "oss://" : "s3://",
-                                     options.source.bucket);
+  settings.bucket_url =
+      absl::StrCat(options.source.provider == Provider::kOss ? "oss://" : "s3://", options.source.bucket);
   // Half of the volume's limit: the rest is for requests in flight, the object table and the program itself.
   if (options.resource_limit) settings.memory_bytes = options.resource_limit->memory_bytes / 2;
   return settings;
@@ -60,7 +60,9 @@ int Worker::Run() {
   LogError(status.message());
   ResultBody body;
   body.code = ResultCode::kFailed;
-  (void)guard_.SendWaiting(EncodeMessage(MessageType::kWorkerFailed, body, {Printable(status.message(), 4096)})).ok();
+  (void)guard_
+      .SendWaiting(EncodeMessage(MessageType::kWorkerFailed, body, {Printable(status.message(), 4096)}))
+      .ok();
   return 1;
 }
 
@@ -120,7 +122,8 @@ absl::Status Worker::Serve(const VolumeSpec& spec, UniqueFd fuse) {
   return session.Serve(std::move(fuse), server);
 }
 
-absl::StatusOr<IndexManifest> Worker::ProvideIndex(ObjectStore& store, const IndexLease& lease, absl::Time asked) {
+absl::StatusOr<IndexManifest> Worker::ProvideIndex(ObjectStore& store, const IndexLease& lease,
+                                                   absl::Time asked) {
   auto found = ReadIndexManifest(lease.directory());
   const bool fits = found.ok() && IndexFits(*found, options_);
   {
@@ -149,7 +152,8 @@ absl::StatusOr<IndexManifest> Worker::Build(ObjectStore& store, const std::strin
   };
   auto manifest = job.Run(cancellation_);
   if (manifest.ok()) {
-    LogInfo("indexed ", manifest->report.keys, " keys in ", absl::FormatDuration(manifest->report.build_time));
+    LogInfo("indexed ", manifest->report.keys, " keys in ",
+            absl::FormatDuration(manifest->report.build_time));
   }
   return manifest;
 }
@@ -171,11 +175,13 @@ void Worker::WarnOf(const IndexManifest& manifest) {
     LogWarning(text);
     (void)guard_.Send(EncodePacket(MessageType::kWarning, "", JoinStrings({text}))).ok();
   };
-  if (report.keys == 0) warn(absl::StrCat("nothing is there to be shown: no key in ", options_.source.ToString()));
+  if (report.keys == 0)
+    warn(absl::StrCat("nothing is there to be shown: no key in ", options_.source.ToString()));
   uint64_t skipped = 0;
   for (const IndexReport::Skipped& reason : report.skipped) skipped += reason.count;
   if (skipped > 0) {
-    warn(absl::StrCat(skipped, " of ", report.keys, " keys cannot be shown as files (bucketvol status tells why)"));
+    warn(absl::StrCat(skipped, " of ", report.keys,
+                      " keys cannot be shown as files (bucketvol status tells why)"));
   }
 }
 

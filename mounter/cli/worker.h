@@ -23,11 +23,11 @@
 
 namespace bucketvol {
 
-/// The worker of an image volume: finds or builds the index, tells the guard, and serves the data devices until the kernel
-/// ends the connection, the guard goes away, or something fails.
+/// The worker of an image volume: finds or builds the index, tells the guard, and serves the data devices
+/// until the kernel ends the connection, the guard goes away, or something fails.
 ///
-/// Two threads of its own: Run's caller does the work, a second one listens to the guard. The end of the guard's socket
-/// cancels whatever goes on.
+/// Two threads of its own: Run's caller does the work, a second one listens to the guard. The end of the
+/// guard's socket cancels whatever goes on.
 class Worker {
  public:
   Worker(Channel guard, const Clock& clock);

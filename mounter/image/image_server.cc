@@ -11,11 +11,11 @@
 #include "absl/synchronization/mutex.h"
 #include "mounter/base/log.h"
 #include "mounter/base/status_macros.h"
+#include "mounter/index/erofs_format.h"
 
 namespace bucketvol {
 namespace {
 
-constexpr uint64_t kDeviceBlockBytes = 4096;
 constexpr std::array<char, 64 << 10> kZeros{};
 
 /// The part of one object that a read covers.
@@ -49,7 +49,7 @@ void AppendZeros(uint64_t length, std::vector<Piece>& pieces) {
   }
 }
 
-/// One read on its way. Answers when its last part is there, or at its first error.
+/// One read on its way. Answers when the last of its parts has come or failed.
 class Gathering {
  public:
   Gathering(std::unique_ptr<ReadReply> reply, uint64_t length, std::vector<Part> parts, ReadMetrics& metrics)
@@ -114,7 +114,7 @@ ImageServer::ImageServer(const ObjectTable& table, std::vector<DataDevice> devic
 std::vector<ServedFile> ImageServer::Files() const {
   std::vector<ServedFile> files;
   for (const DataDevice& device : devices_) {
-    files.push_back({absl::StrCat("data", files.size()), device.blocks * kDeviceBlockBytes});
+    files.push_back({absl::StrCat("data", files.size()), device.blocks * erofs::kBlockBytes});
   }
   return files;
 }

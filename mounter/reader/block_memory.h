@@ -19,12 +19,16 @@ class BlockMemory {
   Reservation ReserveBeyondLimit(uint64_t bytes) { return budget_.ReserveBeyondLimit(bytes); }
   /// Notes a block that became READY.
   void Keep(BlockEviction::Entry entry) { eviction_.Add(std::move(entry)); }
+  /// Evicts READY blocks until the limit holds again, as far as that is possible.
+  void Trim();
   /// Evicts all.
   void Clear();
 
   const MemoryBudget& budget() const { return budget_; }
 
  private:
+  bool EvictOne();
+
   MemoryBudget budget_;
   BlockEviction eviction_;
 };

@@ -65,6 +65,12 @@ std::vector<CachedObject::Run> CachedObject::Claim(ByteRange range) {
   return ClaimLocked(range, /*for_readers=*/false);
 }
 
+bool CachedObject::AcceptVersion(absl::string_view etag) {
+  absl::MutexLock lock(&mu_);
+  if (version_.empty()) version_ = std::string(etag);
+  return etag.empty() || etag == version_;
+}
+
 std::vector<std::shared_ptr<PendingRead>> CachedObject::Advance(Block& block, uint64_t valid) {
   std::vector<std::shared_ptr<PendingRead>> woken;
   absl::MutexLock lock(&mu_);

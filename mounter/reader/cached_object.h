@@ -38,7 +38,8 @@ class CachedObject {
     uint64_t readahead_bytes;
   };
 
-  CachedObject(ObjectId id, Geometry geometry) : id_(std::move(id)), geometry_(geometry) {}
+  CachedObject(ObjectId id, Geometry geometry)
+      : id_(std::move(id)), geometry_(geometry), version_(id_.etag) {}
 
   const ObjectId& id() const { return id_; }
 
@@ -49,6 +50,9 @@ class CachedObject {
   /// Makes the ABSENT blocks of `range` INFLIGHT with nobody waiting.
   std::vector<Run> Claim(ByteRange range);
 
+  /// Whether bytes of version `etag` belong to this object: the version of its id or, where that names none,
+  /// the one that came first.
+  bool AcceptVersion(absl::string_view etag);
   /// Says that `valid` bytes of a block are there; returns the reads that have all they wait for.
   std::vector<std::shared_ptr<PendingRead>> Advance(Block& block, uint64_t valid);
   /// Makes those blocks ABSENT that are not READY; returns the reads that waited for them.
@@ -74,6 +78,7 @@ class CachedObject {
   const Geometry geometry_;
   mutable absl::Mutex mu_;  // Leaf. Guards the state of the blocks, too.
   absl::flat_hash_map<uint64_t, std::shared_ptr<Block>> blocks_ ABSL_GUARDED_BY(mu_);  // By position.
+  std::string version_ ABSL_GUARDED_BY(mu_);  // Of the id, or the first that came; empty: none came yet.
   SequentialStream stream_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -18,12 +18,13 @@ GetRequest Fetch::Request() const {
   return request;
 }
 
+void Fetch::OnVersion(absl::string_view etag) {
+  if (!object_->AcceptVersion(etag)) other_version_ = true;
+}
+
+// Bytes beyond those asked for cannot belong to the object's blocks and are ignored.
 void Fetch::OnData(absl::Span<const char> data) {
-  while (!data.empty()) {
-    if (current_ == run_.blocks.size()) {
-      excess_ = true;
-      return;
-    }
+  while (!data.empty() && !other_version_ && current_ < run_.blocks.size()) {
     const std::shared_ptr<Block>& block = run_.blocks[current_];
     const uint64_t size = block->range.size();
     if (block->buffer == nullptr) {
@@ -42,9 +43,9 @@ void Fetch::OnData(absl::Span<const char> data) {
 
 void Fetch::OnDone(absl::Status status) {
   reservation_.Reset();
-  if (status.ok() && (excess_ || current_ < run_.blocks.size())) {
-    status = absl::DataLossError(excess_ ? "more bytes than asked for" : "fewer bytes than asked for");
-  }
+  if (status.ok() && other_version_) status = absl::FailedPreconditionError("another ETag than asked for");
+  if (status.ok() && current_ < run_.blocks.size())
+    status = absl::DataLossError("fewer bytes than asked for");
   owner_.OnFetchDone(*this, std::move(status));
 }
 

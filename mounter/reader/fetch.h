@@ -34,6 +34,7 @@ class Fetch final : public GetSink {
   void Pay(Reservation reservation) { reservation_ = std::move(reservation); }
   GetRequest Request() const;
 
+  void OnVersion(absl::string_view etag) override;
   void OnData(absl::Span<const char> data) override;
   void OnDone(absl::Status status) override;
 
@@ -46,9 +47,9 @@ class Fetch final : public GetSink {
   Owner& owner_;
   const std::shared_ptr<CachedObject> object_;
   const CachedObject::Run run_;
-  Reservation reservation_;  // Shrinks as buffers are made.
-  size_t current_ = 0;       // The block being filled.
-  bool excess_ = false;      // The store gave more than was asked for.
+  Reservation reservation_;     // Shrinks as buffers are made.
+  size_t current_ = 0;          // The block being filled.
+  bool other_version_ = false;  // The bytes are not the object's: they are thrown away.
 };
 
 }  // namespace bucketvol

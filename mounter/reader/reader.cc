@@ -211,6 +211,7 @@ void Reader::Impl::FailFetch(const Fetch& fetch, const absl::Status& status) {
 
 void Reader::Impl::OnFetchDone(Fetch& fetch, absl::Status status) {
   if (!status.ok()) FailFetch(fetch, status);
+  memory_.Trim();
   scheduler_.Retire(fetch);
 }
 

@@ -87,7 +87,7 @@ void FuseOperations::OnInit(void* user_data, fuse_conn_info* connection) {
   connection->max_background = self.max_background_;
   connection->congestion_threshold = self.max_background_;
   // ASYNC_DIO: without it a loop device with direct I/O would wait for each of its requests in turn.
-  const unsigned wanted = FUSE_CAP_ASYNC_READ | FUSE_CAP_ASYNC_DIO | FUSE_CAP_PARALLEL_DIROPS;
+  const unsigned wanted = FUSE_CAP_ASYNC_READ | FUSE_CAP_ASYNC_DIO;
   const unsigned refused = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
                            FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_IOCTL_DIR |
                            FUSE_CAP_ATOMIC_O_TRUNC;

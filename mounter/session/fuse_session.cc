@@ -113,15 +113,31 @@ ssize_t FuseSession::Impl::ReadHook(int fd, void* buffer, size_t size, void* use
     return -1;
   }
   const ssize_t got = read(fd, buffer, size);
-  if (got > 0) self.NoteInit({static_cast<const char*>(buffer), static_cast<size_t>(got)});
-  if (got == 0) errno = ENODEV;  // The other end of a socket was closed.
-  if (got == 0 || (got < 0 && errno == ENODEV)) self.gone_ = true;
-  return got == 0 ? -1 : got;
+  if (got > 0) {
+    self.NoteInit({static_cast<const char*>(buffer), static_cast<size_t>(got)});
+    return got;
+  }
+  if (got == 0 || errno == ENODEV) {  // Unmounted; or the other end of a socket was closed.
+    self.gone_ = true;
+    self.StopWith(absl::OkStatus());
+  } else if (errno == EINTR || errno == EAGAIN || errno == ENOENT) {  // ENOENT: the request was interrupted.
+    return -1;
+  } else {
+    self.StopWith(ErrnoToStatus(errno, "cannot read from the FUSE descriptor"));
+  }
+  errno = ENODEV;  // The one error that libfuse takes in silence.
+  return -1;
 }
 
 ssize_t FuseSession::Impl::WriteHook(int fd, iovec* parts, int count, void* user_data) {
   const Impl& self = *static_cast<UserData*>(user_data)->session;
-  if (!self.priming_) return writev(fd, parts, count);
+  if (!self.priming_) {
+    const ssize_t wrote = writev(fd, parts, count);
+    if (wrote >= 0 || errno == ENOENT) return wrote;  // ENOENT: the kernel no longer waits for this answer.
+    LogError("cannot answer the kernel: ", ErrnoToStatus(errno, "write to the FUSE descriptor").message());
+    errno = ENOENT;
+    return -1;
+  }
   ssize_t bytes = 0;
   for (int i = 0; i < count; ++i) bytes += static_cast<ssize_t>(parts[i].iov_len);
   return bytes;
@@ -176,15 +192,11 @@ void FuseSession::Impl::Loop(fuse_session* session) {
   SetThreadSignals();
   fuse_buf buffer{};
   while (!stopping_) {
-    const int got = fuse_session_receive_buf(session, &buffer);
-    if (got > 0) {
-      fuse_session_process_buf(session, &buffer);
-    } else if (got == 0 || fuse_session_exited(session)) {
-      StopWith(gone_ ? absl::OkStatus()
-                     : absl::FailedPreconditionError(
-                           "the kernel refused the FUSE session, or its FUSE is too old"));
-    } else if (got != -EINTR && got != -EAGAIN) {
-      StopWith(ErrnoToStatus(-got, "cannot read from the FUSE descriptor"));
+    if (fuse_session_receive_buf(session, &buffer) > 0) fuse_session_process_buf(session, &buffer);
+    // libfuse gives up by itself only over an INIT that it cannot agree with; all else goes through the
+    // hooks.
+    if (fuse_session_exited(session) && !gone_) {
+      StopWith(absl::FailedPreconditionError("the kernel refused the FUSE session, or its FUSE is too old"));
     }
   }
   std::free(buffer.mem);

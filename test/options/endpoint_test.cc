@@ -16,7 +16,7 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 Source Oss(const char* bucket = "my-bucket") { return {Provider::kOss, bucket, ""}; }
 Source S3(const char* bucket = "my-bucket") { return {Provider::kS3, bucket, ""}; }
 
-TEST(ParseEndpointTest, CompletesTheUrl) {
+TEST(ParseUserEndpointTest, CompletesTheUrl) {
   const std::pair<const char*, const char*> cases[] = {
       {"oss-cn-hangzhou.aliyuncs.com", "https://oss-cn-hangzhou.aliyuncs.com:443"},
       {"oss-cn-hangzhou-internal.aliyuncs.com", "http://oss-cn-hangzhou-internal.aliyuncs.com:80"},
@@ -30,21 +30,21 @@ TEST(ParseEndpointTest, CompletesTheUrl) {
       {"http://my_service", "http://my_service:80"},
   };
   for (const auto& [url, whole] : cases) {
-    ASSERT_OK_AND_ASSIGN(const Endpoint endpoint, ParseEndpoint(url, S3()));
+    ASSERT_OK_AND_ASSIGN(const UserEndpoint endpoint, ParseUserEndpoint(url, S3()));
     EXPECT_EQ(endpoint.ToUrl(), whole);
   }
 }
 
-TEST(ParseEndpointTest, KnowsAddresses) {
+TEST(ParseUserEndpointTest, KnowsAddresses) {
   for (const char* url : {"http://127.0.0.1", "[::1]:80", "10.0.0.1:443"}) {
-    ASSERT_OK_AND_ASSIGN(const Endpoint endpoint, ParseEndpoint(url, S3()));
+    ASSERT_OK_AND_ASSIGN(const UserEndpoint endpoint, ParseUserEndpoint(url, S3()));
     EXPECT_TRUE(endpoint.ip_address) << url;
   }
-  ASSERT_OK_AND_ASSIGN(const Endpoint endpoint, ParseEndpoint("http://1.2.3.4.example.com", S3()));
+  ASSERT_OK_AND_ASSIGN(const UserEndpoint endpoint, ParseUserEndpoint("http://1.2.3.4.example.com", S3()));
   EXPECT_FALSE(endpoint.ip_address);
 }
 
-TEST(ParseEndpointTest, RefusesWithTheReason) {
+TEST(ParseUserEndpointTest, RefusesWithTheReason) {
   const std::pair<const char*, const char*> cases[] = {
       {"ftp://x", "url has a scheme other than http and https: \"ftp\""},
       {"http://", "url has no valid host name: \"http://\""},
@@ -66,40 +66,40 @@ TEST(ParseEndpointTest, RefusesWithTheReason) {
       {"http://a/b", "url holds a path; the directory belongs into the source or path=: \"a/b\""},
   };
   for (const auto& [url, message] : cases)
-    EXPECT_THAT(ParseEndpoint(url, S3()), StatusIs(kInvalid, message)) << url;
+    EXPECT_THAT(ParseUserEndpoint(url, S3()), StatusIs(kInvalid, message)) << url;
 }
 
-TEST(ParseEndpointTest, RefusesTheBucketInTheHostAndTellsTheEndpoint) {
-  EXPECT_THAT(ParseEndpoint("https://my-bucket.oss-cn-hangzhou.aliyuncs.com", Oss()),
+TEST(ParseUserEndpointTest, RefusesTheBucketInTheHostAndTellsTheEndpoint) {
+  EXPECT_THAT(ParseUserEndpoint("https://my-bucket.oss-cn-hangzhou.aliyuncs.com", Oss()),
               StatusIs(kInvalid,
                        "url already holds the bucket: \"my-bucket.oss-cn-hangzhou.aliyuncs.com\"; write the "
                        "endpoint alone: url=oss-cn-hangzhou.aliyuncs.com"));
-  EXPECT_THAT(ParseEndpoint("another.oss-cn-hangzhou.aliyuncs.com", Oss()),
+  EXPECT_THAT(ParseUserEndpoint("another.oss-cn-hangzhou.aliyuncs.com", Oss()),
               StatusIs(kInvalid, HasSubstr("url=oss-cn-hangzhou.aliyuncs.com")));
-  EXPECT_THAT(ParseEndpoint("my-bucket.s3.us-west-2.amazonaws.com", S3()),
+  EXPECT_THAT(ParseUserEndpoint("my-bucket.s3.us-west-2.amazonaws.com", S3()),
               StatusIs(kInvalid, HasSubstr("url=s3.us-west-2.amazonaws.com")));
-  EXPECT_THAT(ParseEndpoint("my-bucket.oss.private.example", Oss()),
+  EXPECT_THAT(ParseUserEndpoint("my-bucket.oss.private.example", Oss()),
               StatusIs(kInvalid, HasSubstr("url=oss.private.example")));
 }
 
-TEST(ParseEndpointTest, RefusesTheBucketInThePath) {
-  EXPECT_THAT(ParseEndpoint("https://s3.us-west-2.amazonaws.com/my-bucket/x", S3()),
+TEST(ParseUserEndpointTest, RefusesTheBucketInThePath) {
+  EXPECT_THAT(ParseUserEndpoint("https://s3.us-west-2.amazonaws.com/my-bucket/x", S3()),
               StatusIs(kInvalid,
                        "url already holds the bucket: \"s3.us-west-2.amazonaws.com/my-bucket\"; write the "
                        "endpoint alone: url=s3.us-west-2.amazonaws.com"));
 }
 
-TEST(ParseEndpointTest, AcceptsAHostThatOnlyLooksLikeABucket) {
-  EXPECT_OK(ParseEndpoint("http://minio.storage.svc.cluster.local", S3("minio")));
-  EXPECT_OK(ParseEndpoint("s3.us-west-2.amazonaws.com", S3("s3")));
-  EXPECT_OK(ParseEndpoint("cn-hangzhou.oss.aliyuncs.com", Oss("cn-hangzhou")));
-  EXPECT_OK(ParseEndpoint("oss-accelerate.aliyuncs.com", Oss()));
-  EXPECT_OK(ParseEndpoint("bucket.vpce-1a2b-x.s3.us-east-1.vpce.amazonaws.com", S3("bucket")));
+TEST(ParseUserEndpointTest, AcceptsAHostThatOnlyLooksLikeABucket) {
+  EXPECT_OK(ParseUserEndpoint("http://minio.storage.svc.cluster.local", S3("minio")));
+  EXPECT_OK(ParseUserEndpoint("s3.us-west-2.amazonaws.com", S3("s3")));
+  EXPECT_OK(ParseUserEndpoint("cn-hangzhou.oss.aliyuncs.com", Oss("cn-hangzhou")));
+  EXPECT_OK(ParseUserEndpoint("oss-accelerate.aliyuncs.com", Oss()));
+  EXPECT_OK(ParseUserEndpoint("bucket.vpce-1a2b-x.s3.us-east-1.vpce.amazonaws.com", S3("bucket")));
 }
 
-TEST(ParseEndpointTest, NeverRepeatsAPassword) {
+TEST(ParseUserEndpointTest, NeverRepeatsAPassword) {
   EXPECT_THAT(
-      ParseEndpoint("https://id:hunter2@host", S3()),
+      ParseUserEndpoint("https://id:hunter2@host", S3()),
       StatusIs(kInvalid, AllOf(StartsWith("url holds a user name or password"), Not(HasSubstr("hunter2")))));
 }
 
@@ -127,7 +127,7 @@ TEST(RegionOfHostTest, ReadsPublicNames) {
       {"localhost", ""},
       {"", ""},
   };
-  for (const auto& [host, region] : cases) EXPECT_EQ(RegionOfHost(host), region) << host;
+  for (const auto& [host, region] : cases) EXPECT_EQ(RegionToldByHost(host), region) << host;
 }
 
 TEST(DecideAddressingTest, FollowsHostProviderAndBucket) {
@@ -154,7 +154,7 @@ TEST(DecideAddressingTest, FollowsHostProviderAndBucket) {
       {"storage.example.com", S3(), kPath},
   };
   for (const Case& c : cases) {
-    ASSERT_OK_AND_ASSIGN(const Endpoint endpoint, ParseEndpoint(c.url, c.source));
+    ASSERT_OK_AND_ASSIGN(const UserEndpoint endpoint, ParseUserEndpoint(c.url, c.source));
     EXPECT_EQ(DecideAddressing(endpoint, c.source), c.style) << c.url << " " << c.source.ToString();
   }
 }

@@ -5,8 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "mounter/base/status_macros.h"
-#include "mounter/cli/credential_search.h"
+#include "mounter/cli/credential_spec.h"
 #include "mounter/cli/exit_code.h"
+#include "mounter/objstore/credentials_chain.h"
 #include "mounter/options/option_words.h"
 #include "mounter/options/parse_options.h"
 #include "mounter/options/proxy.h"
@@ -45,6 +46,17 @@ absl::StatusOr<VolumeOptions> ParseWords(const CommandContext& context, const st
   return ParseVolumeOptions(parsed, words, options_context);
 }
 
+absl::StatusOr<SpecCredentials> FindCredentials(const CommandContext& context, const VolumeOptions& options) {
+  CredentialSettings settings;
+  settings.anonymous = options.anonymous;
+  settings.passwd_file = options.passwd_file;
+  settings.profile = options.profile;
+  settings.bucket = options.source.bucket;
+  ASSIGN_OR_RETURN(const CredentialSource source,
+                   ResolveCredentials(settings, {context.environment, ValueOf(context.environment, "HOME")}));
+  return ToSpecCredentials(source);
+}
+
 }  // namespace
 
 absl::StatusOr<VolumeRequest> ParseVolumeRequest(const CommandContext& context, const std::string& source,
@@ -54,7 +66,7 @@ absl::StatusOr<VolumeRequest> ParseVolumeRequest(const CommandContext& context, 
   RETURN_IF_ERROR(RefuseWhatIsNotThere(*options));
   VolumeSpec spec;
   RETURN_IF_ERROR(AsUsageError(ApplyProxyEnvironment(context.environment, *options, spec.proxy_credentials)));
-  ASSIGN_OR_RETURN(spec.credentials, SearchCredentials(context.environment, *options));
+  ASSIGN_OR_RETURN(spec.credentials, FindCredentials(context, *options));
   spec.options = *options;
   VolumeRequest request;
   request.spec = SerializeVolumeSpec(spec);

@@ -87,7 +87,7 @@ absl::Status RunIndexBuild(const CommandContext& context, const Arguments& argum
   ASSIGN_OR_RETURN(const VolumeSpec spec, ParseVolumeSpec(request.spec.Reveal()));
   RETURN_IF_ERROR(MakeDirectories(arguments.out, 0755));
   const Clock& clock = Clock::Real();
-  ASSIGN_OR_RETURN(const std::unique_ptr<StoreStack> stack, MakeStoreStack(spec, clock));
+  ASSIGN_OR_RETURN(const std::unique_ptr<StoreStack> stack, StoreStack::Make(spec, clock));
   ThreadPool parsers("list", kListingThreads);
   IndexJob job(stack->store(), clock, parsers, spec.options, arguments.out);
   ASSIGN_OR_RETURN(const IndexManifest manifest, RunWatched(job, clock, console));

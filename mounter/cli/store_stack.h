@@ -4,23 +4,33 @@
 
 #include "absl/status/statusor.h"
 #include "mounter/base/clock.h"
-#include "mounter/objstore/object_store.h"
+#include "mounter/objstore/credential_provider.h"
+#include "mounter/objstore/store_factory.h"
 #include "mounter/options/volume_spec.h"
 #include "mounter/telemetry/status_document.h"
 
 namespace bucketvol {
 
-/// An object store with all that stands around it: transport, credentials, retry, throttle, metering.
+/// The object store of one volume and the credentials it signs with.
 class StoreStack {
  public:
-  virtual ~StoreStack() = default;
-  virtual ObjectStore& store() = 0;
-  /// The counters as they are now. Thread-safe.
-  virtual StatusDocument::Store Status() const = 0;
+  /// Sends nothing yet. Borrows `clock`. Errors name the option that is wrong.
+  static absl::StatusOr<std::unique_ptr<StoreStack>> Make(const VolumeSpec& spec, const Clock& clock);
+
+  BucketStore& store() { return *store_; }
+
+ private:
+  StoreStack(std::unique_ptr<CredentialProvider> credentials, std::unique_ptr<BucketStore> store)
+      : credentials_(std::move(credentials)), store_(std::move(store)) {}
+
+  std::unique_ptr<CredentialProvider> credentials_;  // Outlives the store.
+  std::unique_ptr<BucketStore> store_;
 };
 
-/// Makes the store of a volume. Borrows `clock` for the store's life. Errors name credentials that cannot be
-/// read.
-absl::StatusOr<std::unique_ptr<StoreStack>> MakeStoreStack(const VolumeSpec& spec, const Clock& clock);
+/// What a volume tells its store.
+absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec);
+
+/// The counters as they are now, for the status document.
+StatusDocument::Store StoreStatus(const StoreMetrics& metrics);
 
 }  // namespace bucketvol

@@ -88,7 +88,16 @@ absl::Status Worker::Work() {
 }
 
 absl::Status Worker::Serve(const VolumeSpec& spec, UniqueFd fuse) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<StoreStack> stack, MakeStoreStack(spec, clock_));
+  ASSIGN_OR_RETURN(const std::unique_ptr<StoreStack> stack, StoreStack::Make(spec, clock_));
+  {
+    absl::MutexLock lock(&mu_);
+    store_ = &stack->store();
+  }
+  absl::Cleanup forget_store = [&] {
+    absl::MutexLock lock(&mu_);
+    store_ = nullptr;
+  };
+  LogInfo("serving ", options_.source.ToString(), " from ", stack->store().Route());
   const absl::Time asked = clock_.WallNow();
   const IndexStore indexes(options_.state_dir, clock_);
   ASSIGN_OR_RETURN(IndexLease lease, indexes.Claim(IndexKeyOf(spec), *cancellation_));
@@ -204,6 +213,7 @@ void Worker::Listen() {
   cancellation_->Cancel();
   absl::MutexLock lock(&mu_);
   ended_ = true;
+  if (store_ != nullptr) store_->Shutdown();
   if (session_ != nullptr) session_->Stop();
 }
 
@@ -236,6 +246,7 @@ std::string Worker::Status() {
   status.read = ReadStatus(reads_);
   status.memory.limit = options_.resource_limit ? options_.resource_limit->memory_bytes : 0;
   absl::MutexLock lock(&mu_);
+  if (store_ != nullptr) status.store = StoreStatus(store_->metrics());
   if (manifest_) status.index = IndexStatus(manifest_->report);
   if (job_ != nullptr) {
     status.index.keys = job_->progress().keys.load();

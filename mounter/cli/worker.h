@@ -15,6 +15,7 @@
 #include "mounter/cli/index_job.h"
 #include "mounter/cli/index_store.h"
 #include "mounter/guard/channel.h"
+#include "mounter/objstore/store_factory.h"
 #include "mounter/options/volume_spec.h"
 #include "mounter/reader/reader.h"
 #include "mounter/session/fuse_session.h"
@@ -58,6 +59,7 @@ class Worker {
 
   // What the listening thread looks at while Run's thread makes and ends it.
   absl::Mutex mu_;  // Leaf.
+  BucketStore* store_ ABSL_GUARDED_BY(mu_) = nullptr;
   const IndexJob* job_ ABSL_GUARDED_BY(mu_) = nullptr;
   absl::Duration job_start_ ABSL_GUARDED_BY(mu_);
   uint64_t expected_keys_ ABSL_GUARDED_BY(mu_) = 0;

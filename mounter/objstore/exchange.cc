@@ -81,7 +81,9 @@ void Exchange::OnDone(absl::Status status) {
   End(status.ok() ? status : Annotate(status, what_));
 }
 
-absl::Status Exchange::FailureStatus() const { return StatusOfServiceError(*failure_, dialect(), what_); }
+absl::Status Exchange::FailureStatus() const {
+  return StatusOfServiceError(*failure_, settings().dialect, what_);
+}
 
 absl::Status Exchange::BadAnswer(absl::string_view why) const {
   StoreError error;

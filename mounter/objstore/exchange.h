@@ -48,7 +48,7 @@ class Exchange : public HttpResponseSink {
   /// A retryable DataLoss of this exchange.
   absl::Status BadAnswer(absl::string_view why) const;
   const std::string& what() const { return what_; }
-  Dialect dialect() const { return parts_.factory.settings().dialect; }
+  const BucketSettings& settings() const { return parts_.factory.settings(); }
 
  private:
   void Send();

@@ -10,11 +10,9 @@
 
 namespace bucketvol {
 
-HttpObjectStore::HttpObjectStore(BucketSettings settings, ListVersion list_version,
-                                 std::unique_ptr<HttpTransport> transport, CredentialProvider& credentials,
-                                 const Clock& clock, Executor& executor)
-    : list_version_(list_version),
-      transport_(std::move(transport)),
+HttpObjectStore::HttpObjectStore(BucketSettings settings, std::unique_ptr<HttpTransport> transport,
+                                 CredentialProvider& credentials, const Clock& clock, Executor& executor)
+    : transport_(std::move(transport)),
       factory_(std::move(settings), clock),
       credentials_(credentials),
       executor_(executor) {}
@@ -33,8 +31,7 @@ std::string HttpObjectStore::What(absl::string_view verb, absl::string_view key)
 void HttpObjectStore::List(ListRequest request, ListCallback done) {
   const ExchangeParts parts{*transport_, factory_, credentials_, executor_, in_flight_};
   std::string what = What("list", request.prefix);
-  Exchange::Run(std::make_unique<ListExchange>(parts, std::move(what), list_version_, std::move(request),
-                                               std::move(done)));
+  Exchange::Run(std::make_unique<ListExchange>(parts, std::move(what), std::move(request), std::move(done)));
 }
 
 void HttpObjectStore::Get(GetRequest request, GetSink* sink) {

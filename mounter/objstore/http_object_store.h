@@ -13,15 +13,13 @@
 
 namespace bucketvol {
 
-enum class ListVersion { kV1, kV2 };
-
 /// A bucket of OSS or S3, spoken to over HTTP. Each call is one request, but for the repetitions that a
 /// refusal itself asks for (new credentials, clock, region). Checks that an answer is what was asked for
 /// before any byte of it is passed on.
 class HttpObjectStore final : public ObjectStore {
  public:
   /// Takes the transport; borrows the rest. `executor` delivers errors found before sending.
-  HttpObjectStore(BucketSettings settings, ListVersion list_version, std::unique_ptr<HttpTransport> transport,
+  HttpObjectStore(BucketSettings settings, std::unique_ptr<HttpTransport> transport,
                   CredentialProvider& credentials, const Clock& clock, Executor& executor);
   ~HttpObjectStore() override;
 
@@ -36,7 +34,6 @@ class HttpObjectStore final : public ObjectStore {
   /// "cannot read oss://bucket/key".
   std::string What(absl::string_view verb, absl::string_view key) const;
 
-  const ListVersion list_version_;
   const std::unique_ptr<HttpTransport> transport_;
   RequestFactory factory_;
   CredentialProvider& credentials_;

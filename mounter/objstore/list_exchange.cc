@@ -49,11 +49,10 @@ absl::Status WebPage(absl::string_view what) {
 
 }  // namespace
 
-ListExchange::ListExchange(const ExchangeParts& parts, std::string what, ListVersion version,
-                           ListRequest request, ListCallback done)
-    : Exchange(parts, ListOperation(version, request), std::move(what), request.deadline,
-               request.cancellation),
-      version_(version),
+ListExchange::ListExchange(const ExchangeParts& parts, std::string what, ListRequest request,
+                           ListCallback done)
+    : Exchange(parts, ListOperation(parts.factory.settings().list_version, request), std::move(what),
+               request.deadline, request.cancellation),
       done_(std::move(done)) {}
 
 absl::Status ListExchange::Accept(const HttpResponseHead& head) {
@@ -84,10 +83,11 @@ absl::Status ListExchange::Take(absl::Span<const char> data) {
 absl::StatusOr<ListPage> ListExchange::Page() {
   const absl::string_view body(document_.text.get(), document_.size);
   if (IsHtml(body)) return WebPage(what());
-  absl::StatusOr<ListPage> page = ParseListPage(std::move(document_), dialect());
+  absl::StatusOr<ListPage> page = ParseListPage(std::move(document_), settings().dialect);
   if (!page.ok()) return BadAnswer(page.status().message());
   // Version 1 names the next marker only when there is a delimiter.
-  if (version_ == ListVersion::kV1 && page->truncated && page->next_token.empty() && !page->objects.empty()) {
+  if (settings().list_version == ListVersion::kV1 && page->truncated && page->next_token.empty() &&
+      !page->objects.empty()) {
     page->next_token = std::string(page->objects.back().key);
   }
   return page;

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "mounter/objstore/exchange.h"
-#include "mounter/objstore/http_object_store.h"
 #include "mounter/objstore/list_page_parser.h"
 
 namespace bucketvol {
@@ -12,8 +11,7 @@ namespace bucketvol {
 /// One page of a listing. The body is collected once, in the buffer that becomes the page's storage.
 class ListExchange final : public Exchange {
  public:
-  ListExchange(const ExchangeParts& parts, std::string what, ListVersion version, ListRequest request,
-               ListCallback done);
+  ListExchange(const ExchangeParts& parts, std::string what, ListRequest request, ListCallback done);
 
  private:
   absl::Status Accept(const HttpResponseHead& head) override;
@@ -23,7 +21,6 @@ class ListExchange final : public Exchange {
   void Grow(size_t capacity);
   absl::StatusOr<ListPage> Page();
 
-  const ListVersion version_;
   ListCallback done_;
   ListDocument document_;
   size_t capacity_ = 0;

@@ -19,6 +19,7 @@
 namespace bucketvol {
 
 enum class Signature { kOssV1, kOssV4, kAwsV4 };
+enum class ListVersion { kV1, kV2 };
 
 /// Which bucket, and how requests to it are made.
 struct BucketSettings {
@@ -28,6 +29,7 @@ struct BucketSettings {
   Endpoint endpoint;
   std::string region;
   std::string bucket;
+  ListVersion list_version = ListVersion::kV2;
 };
 
 /// One call of the service's API, not yet addressed and signed.

@@ -14,18 +14,24 @@ namespace {
 
 Signature SignatureOf(SignatureVersion version) {
   switch (version) {
-    case SignatureVersion::kOssV1: return Signature::kOssV1;
-    case SignatureVersion::kOssV4: return Signature::kOssV4;
-    case SignatureVersion::kSigV4: return Signature::kAwsV4;
+    case SignatureVersion::kOssV1:
+      return Signature::kOssV1;
+    case SignatureVersion::kOssV4:
+      return Signature::kOssV4;
+    case SignatureVersion::kSigV4:
+      return Signature::kAwsV4;
   }
   return Signature::kOssV4;
 }
 
 Addressing AddressingOf(AddressingStyle style) {
   switch (style) {
-    case AddressingStyle::kAuto: return Addressing::kAuto;
-    case AddressingStyle::kPath: return Addressing::kPath;
-    case AddressingStyle::kVirtualHost: return Addressing::kVirtualHost;
+    case AddressingStyle::kAuto:
+      return Addressing::kAuto;
+    case AddressingStyle::kPath:
+      return Addressing::kPath;
+    case AddressingStyle::kVirtualHost:
+      return Addressing::kVirtualHost;
   }
   return Addressing::kAuto;
 }
@@ -35,7 +41,8 @@ std::string ProxyUrl(const std::string& proxy, const Secret& credentials) {
   if (credentials.empty()) return proxy;
   const size_t scheme_end = proxy.find("://");
   if (scheme_end == std::string::npos) return proxy;
-  return absl::StrCat(proxy.substr(0, scheme_end + 3), credentials.Reveal(), "@", proxy.substr(scheme_end + 3));
+  return absl::StrCat(proxy.substr(0, scheme_end + 3), credentials.Reveal(), "@",
+                      proxy.substr(scheme_end + 3));
 }
 
 }  // namespace

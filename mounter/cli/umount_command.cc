@@ -59,10 +59,11 @@ std::optional<absl::Status> UmountByGuard(const GuardProcess& guard, const Unmou
 
 // A mount whose guard is dead: nobody serves it, so that umount cannot wait for much.
 absl::Status UmountAlone(const std::string& mount_point, int flags) {
-  auto helper = HelperChild::Start({}, [&] {
+  auto helper = HelperChild::Start({}, [&](const Channel& parent) {
     ResultBody body;
     if (umount2(mount_point.c_str(), flags | UMOUNT_NOFOLLOW) != 0) body.code = ResultCode::kFailed;
-    return EncodeMessage(MessageType::kResult, body, {body.code == ResultCode::kOk ? "" : strerror(errno)});
+    const std::string text = body.code == ResultCode::kOk ? "" : strerror(errno);
+    (void)parent.Send(EncodeMessage(MessageType::kResult, body, {text})).ok();
   });
   if (!helper.ok()) return absl::InternalError(helper.failure().text);
   Message report;

@@ -72,26 +72,30 @@ struct AttachReport {
   uint64_t device = 0;
 };
 
-std::string RunAttach(const ImagePlan& plan, const UniqueFd& meta, const UniqueFd& fuse_mount) {
+void RunAttach(const Channel& parent, const ImagePlan& plan, const UniqueFd& meta,
+               const UniqueFd& fuse_mount) {
   AttachReport report;
   auto image = MountImage(plan, meta, fuse_mount);
   if (!image.ok()) {
     report.code = ResultCode::kFailed;
     report.error = image.failure().error;
-    return EncodeMessage(MessageType::kResult, report, {image.failure().text});
+    (void)parent.SendWaiting(EncodeMessage(MessageType::kResult, report, {image.failure().text})).ok();
+    return;
   }
   report.mount_id = image.value().mount_id;
   report.device = image.value().device;
-  return EncodeMessage(MessageType::kResult, report);
+  if (parent.SendWaiting(EncodeMessage(MessageType::kResult, report)).ok()) TuneRequests(image.value().loops);
 }
 
-std::string RunUnmount(const std::string& mount_point, int flags) {
+void RunUnmount(const Channel& parent, const std::string& mount_point, int flags) {
   AttachReport report;
-  if (umount2(mount_point.c_str(), flags | UMOUNT_NOFOLLOW) == 0)
-    return EncodeMessage(MessageType::kResult, report);
-  report.code = errno == EBUSY ? ResultCode::kBusy : ResultCode::kFailed;
-  report.error = errno;
-  return EncodeMessage(MessageType::kResult, report, {strerror(report.error)});
+  std::string text;
+  if (umount2(mount_point.c_str(), flags | UMOUNT_NOFOLLOW) != 0) {
+    report.code = errno == EBUSY ? ResultCode::kBusy : ResultCode::kFailed;
+    report.error = errno;
+    text = strerror(report.error);
+  }
+  (void)parent.SendWaiting(EncodeMessage(MessageType::kResult, report, {text})).ok();
 }
 
 }  // namespace
@@ -142,8 +146,7 @@ Step Guard::StartWorker() {
   worker_.emplace(std::move(worker));
   StartBody start;
   start.generation = ++generation_;
-  return worker_->channel().Send(EncodeMessage(MessageType::kStart, start, {spec_}),
-                                 {fuse_.device.get()});
+  return worker_->channel().Send(EncodeMessage(MessageType::kStart, start, {spec_}), {fuse_.device.get()});
 }
 
 void Guard::PollOnce() {
@@ -162,6 +165,7 @@ void Guard::PollOnce() {
     watches.push_back({worker_->channel().fd(), POLLIN, &Guard::OnWorkerMessage});
   if (worker_) watches.push_back({worker_->pidfd(), POLLIN, &Guard::OnWorkerExit});
   if (helper_) watches.push_back({helper_->fd(), POLLIN, &Guard::OnHelper});
+  if (finishing_) watches.push_back({finishing_->fd(), POLLIN, &Guard::OnHelperEnd});
 
   std::vector<pollfd> polled;
   for (const Watch& watch : watches) polled.push_back({watch.fd, watch.events, 0});
@@ -246,8 +250,9 @@ void Guard::OnImage(Message message) {
   plan_.meta_path = message.Strings(1)[0];
   meta_ = std::move(message.descriptors.front());
   phase_ = Phase::kAttaching;
-  auto helper = HelperChild::Start({meta_.get(), fuse_.mount.get()},
-                                   [this] { return RunAttach(plan_, meta_, fuse_.mount); });
+  auto helper = HelperChild::Start({meta_.get(), fuse_.mount.get()}, [this](const Channel& parent) {
+    RunAttach(parent, plan_, meta_, fuse_.mount);
+  });
   if (!helper.ok()) return Stop(ResultCode::kFailed, helper.failure().text);
   helper_.emplace(std::move(helper.value()));
   helper_deadline_ = NowMs() + kAttachLimitMs;
@@ -289,8 +294,10 @@ void Guard::OnHelper() {
   Message report;
   const Channel::Received received = helper_->Receive(report);
   if (received == Channel::Received::kNothing) return;
-  helper_.reset();
+  if (received == Channel::Received::kClosed) helper_->Reap();
   helper_deadline_ = 0;
+  finishing_ = std::move(helper_);
+  helper_.reset();
   if (received == Channel::Received::kClosed) {
     AttachReport lost;
     lost.code = ResultCode::kFailed;
@@ -301,10 +308,17 @@ void Guard::OnHelper() {
   if (phase_ == Phase::kEnding && !image_) {
     // The mount was being made when the end came.
     const auto body = report.BodyAs<AttachReport>();
-    if (body.code == ResultCode::kOk) image_ = MountedImage{body.mount_id, body.device, {}};
+    if (body.code == ResultCode::kOk) image_ = Mounted{body.mount_id, body.device};
     return;
   }
   OnUnmounted(report);
+}
+
+void Guard::OnHelperEnd() {
+  Message message;
+  if (finishing_->Receive(message) != Channel::Received::kClosed) return;
+  finishing_->Reap();
+  finishing_.reset();
 }
 
 void Guard::OnAttached(Message report) {
@@ -313,7 +327,7 @@ void Guard::OnAttached(Message report) {
   fuse_.mount.Reset();
   meta_.Reset();
   if (body.code != ResultCode::kOk) return Stop(ResultCode::kFailed, report.Strings(1)[0]);
-  image_ = MountedImage{body.mount_id, body.device, {}};
+  image_ = Mounted{body.mount_id, body.device};
   phase_ = Phase::kUncommitted;
   Report(control_, ResultCode::kOk, "");
 }
@@ -407,11 +421,12 @@ void Guard::StartUnmount(int flags) {
   if (phase_ < Phase::kServing) return Stop(ResultCode::kFailed, "unmounted while it was being mounted");
   if (phase_ != Phase::kServing || helper_) return;
   const auto top = TopMountAt(ReadMountTable(), plan_.mount_point);
-  if (!top || top->id != image_->mount_id) {
+  if (!top || top->id != image_->id) {
     return AnswerUnmounts(ResultCode::kBusy, "another file system is mounted over it: " + plan_.mount_point);
   }
   unmount_flags_ = flags;
-  auto helper = HelperChild::Start({}, [this, flags] { return RunUnmount(plan_.mount_point, flags); });
+  auto helper = HelperChild::Start(
+      {}, [this, flags](const Channel& parent) { RunUnmount(parent, plan_.mount_point, flags); });
   if (!helper.ok()) return AnswerUnmounts(ResultCode::kFailed, helper.failure().text);
   helper_.emplace(std::move(helper.value()));
   helper_deadline_ = NowMs() + kUnmountLimitMs;
@@ -432,7 +447,8 @@ void Guard::AdvanceEnding() {
   AbortConnection();
   if (helper_) return;
   if (image_ && IsMounted()) {
-    auto helper = HelperChild::Start({}, [this] { return RunUnmount(plan_.mount_point, MNT_DETACH); });
+    auto helper = HelperChild::Start(
+        {}, [this](const Channel& parent) { RunUnmount(parent, plan_.mount_point, MNT_DETACH); });
     if (helper.ok()) {
       helper_.emplace(std::move(helper.value()));
       helper_deadline_ = NowMs() + kUnmountLimitMs;
@@ -503,7 +519,7 @@ void Guard::AnswerStatus() {
 
 bool Guard::IsMounted() const {
   if (!image_) return false;
-  const auto entry = MountWithId(ReadMountTable(), image_->mount_id);
+  const auto entry = MountWithId(ReadMountTable(), image_->id);
   return entry && entry->device == image_->device;
 }
 

@@ -44,6 +44,10 @@ class Guard {
     kEnding,     // Everything is being taken down.
     kDone,
   };
+  struct Mounted {
+    uint64_t id = 0;      // Of the mount; may be used again once it is gone,
+    uint64_t device = 0;  // so that st_dev is compared too.
+  };
   struct Client {
     Channel channel;
     bool wants_status = false;
@@ -63,6 +67,7 @@ class Guard {
   void OnImage(Message message);
   void OnWorkerExit();
   void OnHelper();
+  void OnHelperEnd();
   void OnAttached(Message report);
   void OnUnmounted(const Message& report);
   void OnConnect();
@@ -105,8 +110,9 @@ class Guard {
   UniqueFd meta_;
   std::optional<WorkerProcess> worker_;
   uint64_t generation_ = 0;
-  std::optional<HelperChild> helper_;  // Mounts in kAttaching, unmounts in every other phase.
-  std::optional<MountedImage> image_;
+  std::optional<HelperChild> helper_;     // Mounts in kAttaching, unmounts in every other phase.
+  std::optional<HelperChild> finishing_;  // Has reported and goes on with what nobody waits for.
+  std::optional<Mounted> image_;
   int unmount_flags_ = 0;
   bool unmount_by_force_ = false;
 

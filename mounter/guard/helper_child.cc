@@ -33,9 +33,15 @@ Outcome<HelperChild> HelperChild::Start(std::vector<int> keep, const Work& work)
     if (getppid() != parent) _exit(1);
     keep.push_back(ends.second.fd());
     CloseAllBut(std::move(keep));
-    _exit(ends.second.SendWaiting(work()).ok() ? 0 : 1);
+    work(ends.second);
+    _exit(0);
   }
   return HelperChild(pid, std::move(ends.first));
+}
+
+void HelperChild::Reap() {
+  channel_.Close();
+  waitpid(pid_, nullptr, 0);
 }
 
 HelperChild::~HelperChild() {

@@ -17,9 +17,9 @@ namespace bucketvol {
 /// its parent.
 class HelperChild {
  public:
-  /// What the child does; the packet it returns is sent to the parent. Runs after fork: must not wait for
+  /// What the child does. It reports by one packet, and may go on afterwards. Runs after fork: must not wait for
   /// threads.
-  using Work = std::function<std::string()>;
+  using Work = std::function<void(const Channel& parent)>;
 
   /// Starts a child in which only the descriptors of `keep` (and the standard streams) are open. It must not
   /// keep a descriptor of /dev/fuse, or the connection could not be aborted while it is stuck.
@@ -32,11 +32,13 @@ class HelperChild {
 
   /// Readable when the child reported or ended.
   int fd() const { return channel_.fd(); }
-  /// kClosed: ended without a report.
+  /// kClosed: ended. Only before the report is this a failure.
   Channel::Received Receive(Message& out) const { return channel_.Receive(out); }
   Channel::Received ReceiveWaiting(Message& out, int timeout_ms) const {
     return channel_.ReceiveWaiting(out, timeout_ms);
   }
+  /// Takes the exit of a child whose channel has closed; it has nothing more to wait for.
+  void Reap();
 
  private:
   HelperChild(pid_t pid, Channel channel) : pid_(pid), channel_(std::move(channel)) {}

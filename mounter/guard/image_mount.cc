@@ -30,9 +30,7 @@ Outcome<UniqueFd> OpenData(const UniqueFd& fuse_mount, uint32_t index) {
 
 Outcome<LoopDevice> MakeLoop(const UniqueFd& file, LoopDevice::DirectIo direct_io, uint32_t read_ahead_kb) {
   ASSIGN_OR_FAIL(LoopDevice loop, LoopDevice::Attach(file, direct_io));
-  // Refused where /sys is read-only: slower, not wrong.
-  loop.SetQueue("max_sectors_kb", kMaxRequestKb);
-  loop.SetQueue("read_ahead_kb", read_ahead_kb);
+  loop.SetQueue("read_ahead_kb", read_ahead_kb);  // Refused where /sys is read-only: slower, not wrong.
   return loop;
 }
 
@@ -129,12 +127,10 @@ Step Identify(const UniqueFd& mount, MountedImage& image) {
 
 Outcome<MountedImage> MountImage(const ImagePlan& plan, const UniqueFd& meta, const UniqueFd& fuse_mount) {
   MountedImage image;
-  std::vector<LoopDevice> loops;
   UniqueFd mount;
   if (plan.transport == Transport::kLoop) {
-    ASSIGN_OR_FAIL(loops, MakeLoops(plan, meta, fuse_mount));
-    ASSIGN_OR_FAIL(mount, MountOverLoops(loops));
-    for (const LoopDevice& loop : loops) image.loops.push_back(loop.number());
+    ASSIGN_OR_FAIL(image.loops, MakeLoops(plan, meta, fuse_mount));
+    ASSIGN_OR_FAIL(mount, MountOverLoops(image.loops));
   } else {
     ASSIGN_OR_FAIL(mount, MountOverFiles(plan, fuse_mount));
   }
@@ -142,6 +138,10 @@ Outcome<MountedImage> MountImage(const ImagePlan& plan, const UniqueFd& meta, co
   RETURN_IF_FAILED(Identify(mount, image));
   RETURN_IF_FAILED(AttachMount(mount, plan.mount_point));
   return image;
+}
+
+void TuneRequests(const std::vector<LoopDevice>& loops) {
+  for (const LoopDevice& loop : loops) loop.SetQueue("max_sectors_kb", kMaxRequestKb);
 }
 
 }  // namespace bucketvol

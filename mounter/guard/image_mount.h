@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mounter/base/unique_fd.h"
+#include "mounter/guard/loop_device.h"
 #include "mounter/guard/outcome.h"
 #include "mounter/guard/protocol.h"
 
@@ -19,11 +20,12 @@ struct ImagePlan {
   uint32_t read_ahead_kb = 1024;
 };
 
-/// What stands after a successful mount. The loop devices are the file system's own: they go with it.
+/// What stands after a successful mount. The file system holds its loop devices itself: they go with it, once
+/// the ones here are closed.
 struct MountedImage {
   uint64_t mount_id = 0;
   uint64_t device = 0;  // st_dev of its files.
-  std::vector<int> loops;
+  std::vector<LoopDevice> loops;
 };
 
 /// Mounts an image: opens the data files of the FUSE connection, puts loop devices over them and over the
@@ -33,5 +35,8 @@ struct MountedImage {
 /// Blocks on the server of the FUSE connection: call it in a helper child that holds no descriptor of
 /// /dev/fuse, so that the connection can be aborted under it.
 Outcome<MountedImage> MountImage(const ImagePlan& plan, const UniqueFd& meta, const UniqueFd& fuse_mount);
+
+/// Sets the request size of the devices. Takes about 15 ms each, so that it is for after the mount.
+void TuneRequests(const std::vector<LoopDevice>& loops);
 
 }  // namespace bucketvol

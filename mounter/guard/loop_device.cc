@@ -54,8 +54,6 @@ Step CheckLoopControl() {
   return Nothing{};
 }
 
-bool LoopIsBound(int number) { return access(SysPath(number, "loop/backing_file").c_str(), F_OK) == 0; }
-
 Outcome<LoopDevice> LoopDevice::Attach(const UniqueFd& file, DirectIo direct_io) {
   ASSIGN_OR_FAIL(const UniqueFd control, OpenControl());
   const loop_config config = ConfigFor(file);
@@ -79,7 +77,10 @@ Outcome<LoopDevice> LoopDevice::Attach(const UniqueFd& file, DirectIo direct_io)
 }
 
 bool LoopDevice::SetQueue(const char* name, unsigned value) const {
-  return WriteSmallFile(SysPath(number_, "queue/") + name, std::to_string(value));
+  // A write stops the queue for a moment even where it changes nothing.
+  const std::string path = SysPath(number_, "queue/") + name;
+  const std::string text = std::to_string(value);
+  return ReadSmallFile(path) == text + "\n" || WriteSmallFile(path, text);
 }
 
 }  // namespace bucketvol

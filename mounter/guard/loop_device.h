@@ -23,7 +23,6 @@ class LoopDevice {
 
   /// "/dev/loop3"
   const std::string& path() const { return path_; }
-  int number() const { return number_; }
 
   /// Sets a file of the device's queue directory, such as read_ahead_kb. False when the kernel refuses.
   bool SetQueue(const char* name, unsigned value) const;
@@ -39,8 +38,5 @@ class LoopDevice {
 
 /// Makes sure that loop devices can be had at all; the failure names what is missing.
 Step CheckLoopControl();
-
-/// Whether a loop device still has a file.
-bool LoopIsBound(int number);
 
 }  // namespace bucketvol

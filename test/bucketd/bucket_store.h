@@ -8,6 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "test/bucketd/bucket.h"
@@ -36,7 +37,10 @@ class BucketStore {
   Outcome<Nothing> Remove(const std::string& name);
 
  private:
-  std::shared_ptr<Bucket> OpenDirectoryLocked(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<std::shared_ptr<Bucket>> OpenDirectoryLocked(const std::string& name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::shared_ptr<Bucket> AdoptLocked(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::string HiddenPathLocked(absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   absl::Mutex mu_;  // Rank: before the lock of any bucket.
   std::string root_ ABSL_GUARDED_BY(mu_);

@@ -11,7 +11,6 @@
 #include "absl/synchronization/mutex.h"
 #include "mounter/base/log.h"
 #include "mounter/base/status_macros.h"
-#include "mounter/index/erofs_format.h"
 
 namespace bucketvol {
 namespace {
@@ -114,7 +113,7 @@ ImageServer::ImageServer(const ObjectTable& table, std::vector<DataDevice> devic
 std::vector<ServedFile> ImageServer::Files() const {
   std::vector<ServedFile> files;
   for (const DataDevice& device : devices_) {
-    files.push_back({absl::StrCat("data", files.size()), device.blocks * erofs::kBlockBytes});
+    files.push_back({absl::StrCat("data", files.size()), device.blocks * kIndexBlockBytes});
   }
   return files;
 }

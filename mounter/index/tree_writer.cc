@@ -13,8 +13,6 @@
 namespace bucketvol {
 namespace {
 
-constexpr size_t kStackBytes = 8 << 20;  // More than 64 K entries of 100 bytes.
-constexpr size_t kSorterBytes = 8 << 20;
 constexpr size_t kMostDotdots = 64;  // Patches that wait for one directory.
 
 struct TimeParts {
@@ -59,8 +57,8 @@ TreeWriter::TreeWriter(TreeSettings settings, MetaFile& meta, const AddressSpace
       space_(space),
       report_(report),
       writer_(meta),
-      stack_(settings_.scratch_directory, kStackBytes),
-      sorter_(settings_.scratch_directory, kSorterBytes),
+      stack_(settings_.scratch_directory, settings_.memory_bytes),
+      sorter_(settings_.scratch_directory, settings_.memory_bytes),
       open_(1) {}
 
 absl::Status TreeWriter::Start() { return writer_.Reserve(open_[0].nid); }

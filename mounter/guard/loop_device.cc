@@ -50,7 +50,8 @@ loop_config ConfigFor(const UniqueFd& file) {
 }  // namespace
 
 Step CheckLoopControl() {
-  RETURN_IF_FAILED(OpenControl());
+  ASSIGN_OR_FAIL(const UniqueFd control, OpenControl());
+  if (ioctl(control.get(), LOOP_CTL_GET_FREE) < 0) return SystemFailure(errno, "no loop device is free");
   return Nothing{};
 }
 

@@ -70,8 +70,13 @@ class ErrorsTest(rig.MountTest):
 
     def test_a_web_page_instead_of_a_listing(self):
         self.serve_root()
+        self.servers[-1].config("fault=op=LIST,kind=html")
+        self.assertFails(self.try_mount("s3://b"), "HTML", "url=")
+
+    def test_a_listing_that_is_no_document(self):
+        self.serve_root()
         self.servers[-1].config("fault=op=LIST,kind=bad-xml")
-        self.assertFails(self.try_mount("s3://b"), "listing")
+        self.assertFails(self.try_mount("s3://b"), "XML")
 
     def test_full_disk_in_the_state_directory(self):
         server = self.serve("--synthetic", "b:keys=50000,per-dir=1000,size=1KB,name-bytes=40")

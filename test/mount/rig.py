@@ -90,6 +90,7 @@ class MountTest(unittest.TestCase):
         os.makedirs(self.mountpoint)
         os.makedirs(self.root)
         self.servers = []
+        self.commands = []
         self.environment = {"PATH": os.environ["PATH"], "HOME": self.dir}
 
     def tearDown(self):
@@ -102,6 +103,9 @@ class MountTest(unittest.TestCase):
 
     def _take_down(self):
         """For tests that failed: the next ones shall not suffer."""
+        for process in self.commands:
+            process.kill()
+            process.communicate()
         for pid, _ in self.processes():
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -138,8 +142,10 @@ class MountTest(unittest.TestCase):
         return ",".join(words + list(more))
 
     def start(self, *arguments, **popen):
-        return subprocess.Popen([BUCKETVOL, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, env=self.environment, **popen)
+        process = subprocess.Popen([BUCKETVOL, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env=self.environment, **popen)
+        self.commands.append(process)
+        return process
 
     def run_bucketvol(self, *arguments):
         process = self.start(*arguments)

@@ -5,6 +5,7 @@
 #include "test/bucketd/delivery_faults.h"
 #include "test/bucketd/error_reply.h"
 #include "test/bucketd/handlers.h"
+#include "test/bucketd/object_headers.h"
 #include "test/bucketd/service.h"
 
 namespace bucketvol::bucketd {
@@ -28,15 +29,49 @@ void ApiExchange::Open(const Settings& settings) {
   request_.http = &http_;
   request_.params = ParseQuery(http_.query);
   request_.dialect = settings.dialect.value_or(DetectDialect(http_, request_.params));
-  BucketStore& buckets = service_.buckets();
-  std::vector<Address> addresses =
-      ReadAddresses(http_, request_.params, [&buckets](absl::string_view name) { return buckets.Exists(name); });
-  request_.address = std::move(addresses[0]);
+  Identify(settings);
   request_.operation = Classify(request_);
   Note();
   const OperationClass operation_class = ClassOf(request_.operation);
   const absl::string_view subject = operation_class == OperationClass::kList ? request_.Param("prefix") : request_.key();
   fault_ = DecideFault(settings.faults, operation_class, subject, service_.clock().Elapsed(), settings.seed);
+  if (!refusal_.has_value()) refusal_ = CheckKey(request_);
+  if (!refusal_.has_value()) PrepareBody();
+}
+
+// Which bucket and key are meant, and whether the client may.
+void ApiExchange::Identify(const Settings& settings) {
+  BucketStore& buckets = service_.buckets();
+  std::vector<Address> addresses =
+      ReadAddresses(http_, request_.params, [&buckets](absl::string_view name) { return buckets.Exists(name); });
+  size_t chosen = 0;
+  if (!settings.credentials.access_key.empty()) {
+    Outcome<Authentication> authentication = Authenticate(request_, addresses, settings, now_);
+    if (authentication.ok()) {
+      chosen = authentication->address;
+      authentication_ = *std::move(authentication);
+    } else {
+      refusal_ = std::move(authentication.error());
+      service_.stats().CountAuthFailure(worker_);
+    }
+  }
+  request_.address = std::move(addresses[chosen]);
+}
+
+void ApiExchange::PrepareBody() {
+  const bool to_file = request_.operation == Operation::kPutObject || request_.operation == Operation::kUploadPart ||
+                       request_.operation == Operation::kAppend;
+  const Authentication* authentication = authentication_.has_value() ? &*authentication_ : nullptr;
+  if (!to_file) return body_.Start(request_, authentication, std::nullopt);
+  const std::shared_ptr<Bucket> bucket = service_.buckets().Find(request_.bucket());
+  if (bucket == nullptr || bucket->writable() == nullptr) {
+    refusal_ = bucket == nullptr ? ServiceError{ErrorKind::kNoSuchBucket, "", {{"BucketName", request_.bucket()}}}
+                                 : ServiceError{ErrorKind::kAccessDenied, "A synthetic bucket is read-only.", {}};
+    return;
+  }
+  absl::StatusOr<StagedFile> file = bucket->writable()->Stage();
+  if (file.ok()) return body_.Start(request_, authentication, *std::move(file));
+  refusal_ = ServiceError{ErrorKind::kInternal, std::string(file.status().message()), {}};
 }
 
 void ApiExchange::Note() {
@@ -48,21 +83,24 @@ void ApiExchange::Note() {
 
 void ApiExchange::OnBody(absl::string_view data) {
   service_.stats().CountIn(worker_, data.size());
-  if (!refusal_.has_value()) body_.append(data.data(), data.size());
+  if (!refusal_.has_value()) body_.Append(data);
 }
 
 Reply ApiExchange::Finish() {
   const Settings& settings = service_.settings().Get(worker_);
-  Outcome<Reply> answer = Answer(settings);
+  Outcome<Reply> answer = Answer();
   Reply reply = answer.ok() ? *std::move(answer) : MakeErrorReply(answer.error(), request_, request_id_);
   Complete(reply, settings);
   return reply;
 }
 
-Outcome<Reply> ApiExchange::Answer(const Settings&) {
+Outcome<Reply> ApiExchange::Answer() {
   if (const std::optional<ErrorKind> kind = ErrorOf(fault_.kind); kind.has_value()) return *kind;
   if (refusal_.has_value()) return *refusal_;
-  Call call = {request_, service_.buckets(), now_, DamageOf(fault_.kind), fault_.kind == FaultKind::kWrongEtag};
+  Outcome<Nothing> body = body_.Finish(request_);
+  if (!body.ok()) return body.error();
+  const bool wrong_etag = fault_.kind == FaultKind::kWrongEtag;
+  Call call = {request_, service_.buckets(), now_, body_, service_.uploads(), DamageOf(fault_.kind), wrong_etag};
   Outcome<Reply> reply = HandlerOf(request_.operation)(call);
   if (reply.ok()) ApplyFault(fault_, request_, *reply);
   return reply;

@@ -4,8 +4,10 @@
 #include <string>
 
 #include "test/bucketd/api_request.h"
+#include "test/bucketd/authenticate.h"
 #include "test/bucketd/fault.h"
 #include "test/bucketd/http_server.h"
+#include "test/bucketd/request_body.h"
 #include "test/bucketd/service_error.h"
 #include "test/bucketd/settings.h"
 
@@ -26,8 +28,10 @@ class ApiExchange final : public Exchange {
 
  private:
   void Open(const Settings& settings);
+  void Identify(const Settings& settings);
   void Note();
-  Outcome<Reply> Answer(const Settings& settings);
+  void PrepareBody();
+  Outcome<Reply> Answer();
   void Complete(Reply& reply, const Settings& settings);
   void SetPace(Reply& reply, const Settings& settings);
 
@@ -41,7 +45,8 @@ class ApiExchange final : public Exchange {
   Fault fault_;
   uint64_t log_number_ = 0;
   int status_ = 0;
-  std::string body_;
+  std::optional<Authentication> authentication_;
+  RequestBody body_;
 };
 
 }  // namespace bucketvol::bucketd

@@ -215,6 +215,7 @@ OperationClass ClassOf(Operation operation) {
 }
 
 Dialect DetectDialect(const HttpRequest& request, const std::vector<QueryParam>& params) {
+  if (absl::StartsWith(request.Get("authorization"), "AWS4-")) return Dialect::kS3;
   if (std::any_of(request.headers.begin(), request.headers.end(), IsOssHeader)) return Dialect::kOss;
   const bool oss_query = std::any_of(params.begin(), params.end(), [](const QueryParam& param) {
     return param.name == "OSSAccessKeyId" || absl::StartsWith(param.name, "x-oss-") || param.name == "objectMeta" || param.name == "bucketInfo";

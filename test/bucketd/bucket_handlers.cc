@@ -1,12 +1,30 @@
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "test/bucketd/call.h"
 #include "test/bucketd/text.h"
+#include "test/bucketd/xml.h"
 
 namespace bucketvol::bucketd {
 namespace {
 
 // What a region is called where none was configured.
 constexpr absl::string_view kOssRegion = "oss-cn-hangzhou";
+constexpr absl::string_view kOwner = "<Owner><ID>bucketd</ID><DisplayName>bucketd</DisplayName></Owner>";
+// The stored header that holds an object's tags, as the document that goes out.
+constexpr absl::string_view kTagging = "tagging";
+
+Outcome<Nothing> SetTagging(Call& call, const std::string& document) {
+  std::shared_ptr<Bucket> holder;
+  Outcome<WritableBucket*> bucket = FindWritable(call, holder);
+  if (!bucket.ok()) return bucket.error();
+  return (*bucket)->Update(call.request.key(), [&document](ObjectMeta& meta) {
+    meta.headers.erase(std::remove_if(meta.headers.begin(), meta.headers.end(),
+                                      [](const auto& header) { return header.first == kTagging; }),
+                       meta.headers.end());
+    if (!document.empty()) meta.headers.emplace_back(std::string(kTagging), document);
+  });
+}
 
 std::string BucketElement(const ApiRequest& request, const Bucket& bucket) {
   std::string xml = absl::StrCat("<Bucket><Name>", bucket.name(), "</Name><CreationDate>", IsoTime(bucket.created()),
@@ -59,11 +77,103 @@ Outcome<Reply> GetBucketLocation(Call& call) {
   return XmlReply(absl::StrCat("<LocationConstraint>", kOssRegion, "</LocationConstraint>"));
 }
 
+Outcome<Reply> GetBucketInfo(Call& call) {
+  Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
+  if (!bucket.ok()) return bucket.error();
+  return XmlReply(absl::StrCat("<BucketInfo><Bucket><CreationDate>", IsoTime((*bucket)->created()), "</CreationDate>",
+                               "<ExtranetEndpoint>", call.request.http->host, "</ExtranetEndpoint><IntranetEndpoint>",
+                               call.request.http->host, "</IntranetEndpoint><Location>", kOssRegion, "</Location><Name>",
+                               (*bucket)->name(), "</Name><StorageClass>Standard</StorageClass>", kOwner,
+                               "<AccessControlList><Grant>private</Grant></AccessControlList></Bucket></BucketInfo>"));
+}
+
+Outcome<Reply> GetVersioning(Call& call) {
+  Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
+  if (!bucket.ok()) return bucket.error();
+  return XmlReply("<VersioningConfiguration></VersioningConfiguration>");
+}
+
+Outcome<Reply> GetAcl(Call& call) {
+  Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
+  if (!bucket.ok()) return bucket.error();
+  if (call.request.operation == Operation::kObjectAcl) {
+    Outcome<OpenObject> object = (*bucket)->Open(call.request.key());
+    if (!object.ok()) return object.error();
+  }
+  const bool oss = call.request.dialect == Dialect::kOss;
+  return XmlReply(absl::StrCat(
+      "<AccessControlPolicy>", kOwner, "<AccessControlList>",
+      oss ? "<Grant>private</Grant>"
+          : "<Grant><Grantee xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:type=\"CanonicalUser\"><ID>bucketd</ID>"
+            "</Grantee><Permission>FULL_CONTROL</Permission></Grant>",
+      "</AccessControlList></AccessControlPolicy>"));
+}
+
+// Settings of access and versioning have no effect here; that they were taken is all that clients look at.
+Outcome<Reply> AcceptSetting(Call& call) {
+  Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
+  if (!bucket.ok()) return bucket.error();
+  return Reply();
+}
+
+Outcome<Reply> GetTagging(Call& call) {
+  Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
+  if (!bucket.ok()) return bucket.error();
+  Outcome<OpenObject> object = (*bucket)->Open(call.request.key());
+  if (!object.ok()) return object.error();
+  for (const auto& [name, value] : object->meta.headers) {
+    if (name == kTagging) return XmlReply(value);
+  }
+  return XmlReply("<Tagging><TagSet></TagSet></Tagging>");
+}
+
+Outcome<Reply> PutTagging(Call& call) {
+  const std::optional<XmlNode> root = ParseXml(call.body.text());
+  const XmlNode* set = root.has_value() ? root->Child("TagSet") : nullptr;
+  if (set == nullptr) return ErrorKind::kMalformedXml;
+  std::string xml = "<Tagging><TagSet>";
+  for (const XmlNode& tag : set->children) {
+    xml += "<Tag><Key>";
+    AppendXmlEscaped(xml, tag.ChildText("Key"));
+    xml += "</Key><Value>";
+    AppendXmlEscaped(xml, tag.ChildText("Value"));
+    xml += "</Value></Tag>";
+  }
+  Outcome<Nothing> done = SetTagging(call, absl::StrCat(xml, "</TagSet></Tagging>"));
+  return done.ok() ? Outcome<Reply>(Reply()) : Outcome<Reply>(done.error());
+}
+
+Outcome<Reply> DeleteTagging(Call& call) {
+  Outcome<Nothing> done = SetTagging(call, "");
+  if (!done.ok()) return done.error();
+  Reply reply;
+  reply.status = 204;
+  reply.head_only = true;
+  return reply;
+}
+
+Outcome<Reply> CreateBucket(Call& call) {
+  Outcome<Nothing> created = call.buckets.Create(call.request.bucket());
+  if (!created.ok()) return created.error();
+  Reply reply;
+  reply.Add("Location", absl::StrCat("/", call.request.bucket()));
+  return reply;
+}
+
+Outcome<Reply> DeleteBucket(Call& call) {
+  Outcome<Nothing> removed = call.buckets.Remove(call.request.bucket());
+  if (!removed.ok()) return removed.error();
+  Reply reply;
+  reply.status = 204;
+  reply.head_only = true;
+  return reply;
+}
+
 Outcome<Reply> ListBuckets(Call& call) {
   std::string xml = call.request.dialect == Dialect::kS3
                         ? "<ListAllMyBucketsResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
                         : "<ListAllMyBucketsResult>";
-  xml += "<Owner><ID>bucketd</ID><DisplayName>bucketd</DisplayName></Owner><Buckets>";
+  absl::StrAppend(&xml, kOwner, "<Buckets>");
   for (const std::shared_ptr<Bucket>& bucket : call.buckets.All()) xml += BucketElement(call.request, *bucket);
   return XmlReply(absl::StrCat(xml, "</Buckets></ListAllMyBucketsResult>"));
 }

@@ -80,8 +80,9 @@ void AddVersionHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta
   reply.Add("Last-Modified", HttpTime(meta.modified));
 }
 
-// Headers that S3 sends only when x-amz-checksum-mode asks for them.
-bool IsHiddenChecksum(const ApiRequest& request, absl::string_view name) {
+// Tags have their own call; S3 sends checksums only when x-amz-checksum-mode asks for them.
+bool IsHidden(const ApiRequest& request, absl::string_view name) {
+  if (name == "tagging") return true;
   if (!absl::StartsWith(name, "checksum-")) return false;
   return request.dialect == Dialect::kOss || request.ServiceHeader("checksum-mode") != "ENABLED";
 }
@@ -89,7 +90,7 @@ bool IsHiddenChecksum(const ApiRequest& request, absl::string_view name) {
 void AddStoredHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta& meta) {
   bool has_type = false;
   for (const auto& [name, value] : meta.headers) {
-    if (IsHiddenChecksum(request, name)) continue;
+    if (IsHidden(request, name)) continue;
     const absl::string_view overridden = request.Param(absl::StrCat("response-", name));
     has_type |= name == "content-type";
     const bool own = absl::StartsWith(name, "meta-") || absl::StartsWith(name, "checksum-");

@@ -11,6 +11,7 @@
 #include "test/bucketd/request_log.h"
 #include "test/bucketd/settings.h"
 #include "test/bucketd/stats.h"
+#include "test/bucketd/upload_store.h"
 
 namespace bucketvol::bucketd {
 
@@ -26,6 +27,7 @@ class Service final : public Application {
 
   BucketStore& buckets() { return *buckets_; }
   Stats& stats() { return stats_; }
+  UploadStore& uploads() { return uploads_; }
   RequestLog& log() { return log_; }
   LiveSettings& settings() { return settings_; }
   const Clock& clock() const { return clock_; }
@@ -44,6 +46,7 @@ class Service final : public Application {
 
   const std::unique_ptr<BucketStore> buckets_;
   const Clock& clock_;
+  UploadStore uploads_;
   LiveSettings settings_;
   Stats stats_;
   RequestLog log_;

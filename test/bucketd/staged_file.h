@@ -29,6 +29,8 @@ class StagedFile {
   uint64_t crc64() const { return crc64_; }
   /// The raw MD5 of what Append got. Call once.
   std::string FinishMd5() { return md5_.Finish(); }
+  /// Closes the descriptor: no more writing; thousands of parts may wait.
+  void Seal() { fd_.Reset(); }
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
   /// The file has been moved away; the destructor leaves it alone.

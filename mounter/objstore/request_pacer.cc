@@ -19,12 +19,16 @@ constexpr absl::Duration kBurst = absl::Milliseconds(100);
 
 absl::Duration RequestPacer::Admit(absl::Duration now) {
   PassWindows(now);
-  ++sent_;
   if (rate_ == kUnlimited) return absl::ZeroDuration();
   next_ = std::max(next_, now - kBurst);
   const absl::Duration wait = std::max(next_ - now, absl::ZeroDuration());
   next_ += absl::Seconds(1 / rate_);
   return wait;
+}
+
+void RequestPacer::OnSend(absl::Duration now) {
+  PassWindows(now);
+  ++sent_;
 }
 
 void RequestPacer::OnAnswer(absl::Duration now, bool throttled) {

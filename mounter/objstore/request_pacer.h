@@ -20,8 +20,10 @@ class RequestPacer {
   /// Requests per second; kUnlimited: as fast as the service bears.
   explicit RequestPacer(double configured_rate) : configured_(configured_rate), rate_(configured_rate) {}
 
-  /// Admits one request and says how long it has to wait.
+  /// Gives one request its turn and says how long it has to wait for it.
   absl::Duration Admit(absl::Duration now);
+  /// Takes note that an admitted request goes out.
+  void OnSend(absl::Duration now);
   /// Takes note of an answer.
   void OnAnswer(absl::Duration now, bool throttled);
 
@@ -34,7 +36,7 @@ class RequestPacer {
   const double configured_;
   double rate_;
   double rate_of_cut_ = 0;
-  absl::Duration next_;  // When the next request may go out, but for the burst.
+  absl::Duration next_ = -absl::InfiniteDuration();  // When the next request may go out, but for the burst.
 
   // The current window: a second, or what has passed of it.
   absl::Duration window_begin_;

@@ -41,7 +41,14 @@ ThrottledStore::~ThrottledStore() {
 absl::Duration ThrottledStore::Admit() {
   in_flight_.Enter();
   absl::MutexLock lock(&mu_);
-  return pacer_.Admit(clock_.Elapsed());
+  const absl::Duration wait = pacer_.Admit(clock_.Elapsed());
+  if (wait == absl::ZeroDuration()) pacer_.OnSend(clock_.Elapsed());
+  return wait;
+}
+
+void ThrottledStore::OnSend() {
+  absl::MutexLock lock(&mu_);
+  pacer_.OnSend(clock_.Elapsed());
 }
 
 void ThrottledStore::OnAnswer(const absl::Status& status) {
@@ -67,6 +74,7 @@ void ThrottledStore::List(ListRequest request, ListCallback done) {
   room_.Wait(wait, std::move(cancellation),
              [this, request = std::move(request), watched = std::move(watched)](absl::Status status) mutable {
                if (!status.ok()) return std::move(watched)(std::move(status));
+               OnSend();
                inner_.List(std::move(request), std::move(watched));
              });
 }
@@ -79,6 +87,7 @@ void ThrottledStore::Get(GetRequest request, GetSink* sink) {
   room_.Wait(wait, std::move(cancellation),
              [this, request = std::move(request), watched](absl::Status status) mutable {
                if (!status.ok()) return watched->OnDone(std::move(status));
+               OnSend();
                inner_.Get(std::move(request), watched);
              });
 }
@@ -94,6 +103,7 @@ void ThrottledStore::Head(std::string key, HeadCallback done) {
   room_.Wait(wait, nullptr,
              [this, key = std::move(key), watched = std::move(watched)](absl::Status status) mutable {
                if (!status.ok()) return std::move(watched)(std::move(status));
+               OnSend();
                inner_.Head(std::move(key), std::move(watched));
              });
 }

@@ -32,6 +32,7 @@ class ThrottledStore final : public ObjectStore {
  private:
   class WatchingSink;
   absl::Duration Admit();
+  void OnSend();
   void OnAnswer(const absl::Status& status);
 
   ObjectStore& inner_;

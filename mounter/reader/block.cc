@@ -8,9 +8,8 @@
 
 namespace bucketvol {
 
-// `new char[]` without (): bytes nobody has written are never read.
-BlockBuffer::BlockBuffer(uint64_t bytes, Reservation reservation)
-    : size_(bytes), reservation_(std::move(reservation)), data_(new char[bytes]) {
+BlockBuffer::BlockBuffer(uint64_t bytes, BufferPool::Buffer memory, Reservation reservation)
+    : size_(bytes), reservation_(std::move(reservation)), data_(std::move(memory)) {
   checksums_.reserve((bytes + kChecksumBytes - 1) / kChecksumBytes);
 }
 

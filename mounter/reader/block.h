@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "mounter/base/byte_range.h"
 #include "mounter/objstore/object_store.h"
+#include "mounter/reader/buffer_pool.h"
 #include "mounter/reader/memory_budget.h"
 
 namespace bucketvol {
@@ -22,8 +23,8 @@ class BlockBuffer {
   /// One checksum covers this much: what a small read must verify at most beside its own bytes.
   static constexpr uint64_t kChecksumBytes = 64 << 10;
 
-  /// Takes over the reservation that pays for it. `bytes` ≥ 1.
-  BlockBuffer(uint64_t bytes, Reservation reservation);
+  /// `memory` holds `bytes` (≥ 1), for which `reservation` pays.
+  BlockBuffer(uint64_t bytes, BufferPool::Buffer memory, Reservation reservation);
 
   void Append(absl::Span<const char> data);
   uint64_t filled() const { return filled_; }
@@ -34,7 +35,7 @@ class BlockBuffer {
  private:
   const uint64_t size_;
   const Reservation reservation_;
-  const std::unique_ptr<char[]> data_;
+  const BufferPool::Buffer data_;
   uint64_t filled_ = 0;
   std::vector<uint32_t> checksums_;  // CRC-32C of each kChecksumBytes; the last one grows while filling.
 };

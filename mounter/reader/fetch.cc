@@ -28,7 +28,7 @@ void Fetch::OnData(absl::Span<const char> data) {
     const std::shared_ptr<Block>& block = run_.blocks[current_];
     const uint64_t size = block->range.size();
     if (block->buffer == nullptr) {
-      block->buffer = std::make_shared<BlockBuffer>(size, reservation_.Split(size));
+      block->buffer = owner_.MakeBuffer(size, reservation_.Split(size));
     }
     const uint64_t length = std::min<uint64_t>(data.size(), size - block->buffer->filled());
     block->buffer->Append(data.first(length));

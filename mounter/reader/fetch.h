@@ -19,6 +19,8 @@ class Fetch final : public GetSink {
   class Owner {
    public:
     virtual ~Owner() = default;
+    /// The buffer of a block whose first bytes have come.
+    virtual std::shared_ptr<BlockBuffer> MakeBuffer(uint64_t bytes, Reservation reservation) = 0;
     /// A block became READY.
     virtual void OnBlockReady(const std::shared_ptr<CachedObject>& object,
                               const std::shared_ptr<Block>& block) = 0;

@@ -47,7 +47,7 @@ class Reader::Impl final : public Fetch::Owner {
         stale_(clock, settings_.stale_recheck),
         errors_(clock),
         registry_({settings_.block_bytes, settings_.fetch_bytes, settings_.readahead_bytes}),
-        memory_(settings_.memory_bytes),
+        memory_(settings_.memory_bytes, settings_.block_bytes),
         scheduler_(store, memory_, settings_.fetches_beyond_memory) {}
   ~Impl() override {
     scheduler_.Shutdown();
@@ -60,6 +60,9 @@ class Reader::Impl final : public Fetch::Owner {
   const FetchScheduler& scheduler() const { return scheduler_; }
   const FetchErrors& errors() const { return errors_; }
 
+  std::shared_ptr<BlockBuffer> MakeBuffer(uint64_t bytes, Reservation reservation) override {
+    return memory_.MakeBuffer(bytes, std::move(reservation));
+  }
   void OnBlockReady(const std::shared_ptr<CachedObject>& object,
                     const std::shared_ptr<Block>& block) override {
     memory_.Keep({object, block});

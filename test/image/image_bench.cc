@@ -22,8 +22,10 @@ namespace bucketvol {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
-constexpr uint64_t kObjectBytes = 256 * kMiB;
-constexpr int kPasses = 4;
+constexpr uint64_t kMemoryBytes = 128 * kMiB;
+constexpr uint64_t kLargeBytes = 512 * kMiB;  // Does not fit.
+constexpr uint64_t kHotBytes = 16 * kMiB;     // Fits, also into the processor's cache.
+constexpr int kPasses = 64;
 
 double CpuSeconds(int who) {
   rusage usage{};
@@ -62,6 +64,18 @@ uint64_t ReadThrough(int fd, ByteRange range) {
   return sum;
 }
 
+void Pass(Reader& reader, const ObjectExtent& extent, ByteRange range) {
+  const ObjectId object{extent.key, extent.etag, extent.size};
+  for (uint64_t at = range.begin; at < range.end; at += kMiB) {
+    absl::Notification done;
+    reader.Read(object, {at, at + kMiB}, {}, [&](absl::StatusOr<ReadData> data) {
+      if (!data.ok()) std::abort();
+      done.Notify();
+    });
+    done.WaitForNotification();
+  }
+}
+
 int Run() {
   if (const std::string why = testing::WhyNoKernelObjects(); !why.empty()) {
     std::printf("cannot measure: %s\n", why.c_str());
@@ -71,26 +85,20 @@ int Run() {
   testing::FakeObjectStore store(pool);
   store.SetContent(
       [](absl::string_view, uint64_t, absl::Span<char> out) { std::fill(out.begin(), out.end(), 'x'); });
-  const testing::BuiltIndex index(store, {{"object", kObjectBytes}});
+  const testing::BuiltIndex index(store, {{"hot", kHotBytes}, {"large", kLargeBytes}});
   ReadMetrics metrics;
   Reader reader(store, Clock::Real(), metrics,
-                ReaderSettings{.bucket_url = "oss://b", .memory_bytes = 2 * kObjectBytes});
+                ReaderSettings{.bucket_url = "oss://b", .memory_bytes = kMemoryBytes});
   const ObjectExtent extent = *index.table().At(0);
-  const ObjectId object{extent.key, extent.etag, extent.size};
+  const ObjectExtent large = *index.table().At(1);
 
-  const auto pass = [&] {
-    for (uint64_t at = 0; at < kObjectBytes; at += kMiB) {
-      absl::Notification done;
-      reader.Read(object, {at, at + kMiB}, {}, [&](absl::StatusOr<ReadData> data) {
-        if (!data.ok()) std::abort();
-        done.Notify();
-      });
-      done.WaitForNotification();
-    }
-  };
-  Measure("reader, from the store", kObjectBytes, pass);
-  Measure("reader, from memory", kPasses * kObjectBytes, [&] {
-    for (int i = 0; i < kPasses; ++i) pass();
+  Measure("reader, from store, fresh memory", kMemoryBytes, [&] { Pass(reader, large, {0, kMemoryBytes}); });
+  Measure("reader, from store, memory full", kLargeBytes - kMemoryBytes, [&] {
+    Pass(reader, large, {kMemoryBytes, kLargeBytes});
+  });
+  Pass(reader, extent, {0, kHotBytes});
+  Measure("reader, from memory", kPasses * kHotBytes, [&] {
+    for (int i = 0; i < kPasses; ++i) Pass(reader, extent, {0, kHotBytes});
   });
 
   ImageServer server(index.table(), index.manifest().devices, reader, metrics);
@@ -102,13 +110,13 @@ int Run() {
     const UniqueFd file(openat(fuse.mount.get(), name.c_str(), O_RDONLY | O_CLOEXEC));
     const testing::LoopDevice loop = *testing::MakeLoopDevice(file.get(), /*direct=*/true);
     const UniqueFd direct(open(loop.path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
-    const ByteRange where{extent.offset, extent.offset + kObjectBytes};
+    const ByteRange where{extent.offset, extent.offset + kHotBytes};
     const uint64_t before = metrics.requests;
-    Measure("loop device, O_DIRECT, 1 stream", kPasses * kObjectBytes, [&] {
+    Measure("loop device, O_DIRECT, 1 stream", kPasses * kHotBytes, [&] {
       for (int i = 0; i < kPasses; ++i) ReadThrough(direct.get(), where);
     });
     std::printf("%-34s %7.2f per MiB\n", "READ requests",
-                static_cast<double>(metrics.requests - before) / (kPasses * kObjectBytes / kMiB));
+                static_cast<double>(metrics.requests - before) / (kPasses * kHotBytes / kMiB));
   }
   fuse.mount.Reset();
   serving.join();

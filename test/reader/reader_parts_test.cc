@@ -37,7 +37,8 @@ TEST(MemoryBudgetTest, CountsWhatIsReservedSplitAndGivenBack) {
 
 TEST(BlockBufferTest, VerifiesThePiecesThatARangeTouches) {
   constexpr uint64_t kPiece = BlockBuffer::kChecksumBytes;
-  BlockBuffer buffer(3 * kPiece + 100, Reservation());
+  BufferPool pool(kMiB, 1);
+  BlockBuffer buffer(3 * kPiece + 100, pool.Get(3 * kPiece + 100), Reservation());
   const std::string data(1000, 'a');
   while (buffer.filled() < 3 * kPiece + 100) {
     buffer.Append(
@@ -48,6 +49,18 @@ TEST(BlockBufferTest, VerifiesThePiecesThatARangeTouches) {
   EXPECT_TRUE(buffer.Verify({0, 2 * kPiece}));
   EXPECT_FALSE(buffer.Verify({2 * kPiece + 50, 2 * kPiece + 51}));
   EXPECT_TRUE(buffer.Verify({3 * kPiece, 3 * kPiece + 100}));
+}
+
+TEST(BufferPoolTest, GivesABufferOfItsSizeOutAgain) {
+  BufferPool pool(kMiB, 1);
+  BufferPool::Buffer first = pool.Get(kMiB);
+  BufferPool::Buffer second = pool.Get(kMiB);
+  const char* const where = first.get();
+  first.reset();
+  second.reset();  // One is kept.
+  BufferPool::Buffer small = pool.Get(100);
+  EXPECT_NE(small.get(), where);
+  EXPECT_EQ(pool.Get(kMiB).get(), where);
 }
 
 TEST(SequentialStreamTest, DecidesAtTheThirdReadOrTheSecondFromTheBeginning) {

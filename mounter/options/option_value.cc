@@ -52,12 +52,6 @@ constexpr SizeUnit kSizeUnits[] = {
     {"", 1},
 };
 
-/// Reads a field of options that are const. `Field` returns a reference for writing; nothing is written here.
-template <typename T>
-const T& Read(const Field<T>& field, const VolumeOptions& options) {
-  return field(const_cast<VolumeOptions&>(options));
-}
-
 /// The common shape: parse to an optional, store it, show it.
 template <typename T, typename Parse, typename Show>
 ValueType ParsedValue(Field<T> field, Parse parse, Show show) {
@@ -69,7 +63,7 @@ ValueType ParsedValue(Field<T> field, Parse parse, Show show) {
     return true;
   };
   type.show = [field, show](const VolumeOptions& options) -> std::string {
-    return show(Read(field, options));
+    return show(ReadField(field, options));
   };
   return type;
 }
@@ -215,7 +209,7 @@ ValueType PermissionsValue(Field<uint32_t> field) {
                    "1-4 octal digits up to 0777, e.g. 022");
 }
 
-ValueType CountValue(std::string zero_word, int low, int high, Field<int> field) {
+ValueType CountValue(const std::string& zero_word, int low, int high, Field<int> field) {
   const auto parse = [zero_word, low, high](absl::string_view text) -> std::optional<uint64_t> {
     if (absl::EqualsIgnoreCase(text, zero_word)) return 0;
     return ParseInteger(text, static_cast<uint64_t>(low), static_cast<uint64_t>(high));

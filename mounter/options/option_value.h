@@ -36,6 +36,13 @@ std::optional<ResourceLimit> ParseResourceLimit(absl::string_view text);
 template <typename T>
 using Field = std::function<T&(VolumeOptions&)>;
 
+/// Reads a field of options that are const: a Field returns a reference for writing, through which nothing is
+/// written.
+template <typename T>
+const T& ReadField(const Field<T>& field, const VolumeOptions& options) {
+  return field(const_cast<VolumeOptions&>(options));
+}
+
 /// What an option's value may be: how it is read into VolumeOptions and shown again.
 ///
 /// For every value that `set` accepts, set(show(options)) gives the same options.
@@ -67,7 +74,7 @@ ValueType CheckedTextValue(std::string hint, std::string accepts, Field<std::str
 ValueType IdValue(std::string hint, Field<uint32_t> field);
 ValueType PermissionsValue(Field<uint32_t> field);
 /// An integer in [low, high], or the word `zero_word` for 0.
-ValueType CountValue(std::string zero_word, int low, int high, Field<int> field);
+ValueType CountValue(const std::string& zero_word, int low, int high, Field<int> field);
 ValueType RateValue(Field<double> field);
 ValueType TimeValue(absl::Duration low, absl::Duration high, Field<absl::Duration> field);
 ValueType ResourceLimitValue(Field<std::optional<ResourceLimit>> field);
@@ -108,8 +115,7 @@ ValueType ChoiceValue(LetterCase letters, std::vector<ChoiceWord<Enum>> words, F
     return false;
   };
   type.show = [words, field](const VolumeOptions& options) -> std::string {
-    VolumeOptions copy = options;
-    const Enum& value = field(copy);
+    const Enum& value = ReadField(field, options);
     for (const auto& choice : words) {
       if (choice.value == value) return choice.word;
     }

@@ -51,6 +51,15 @@ TEST(VolumeSpecTest, OptionsComeBackAsTheyWere) {
   }
 }
 
+TEST(VolumeSpecTest, BytesThatAreNoUtf8ComeBackAsTheyWere) {
+  VolumeSpec spec;
+  spec.options = Parsed("oss://b/\xff\xfe", "url=http://127.0.0.1,ca_file=/\x80");
+  spec.credentials.file_path = "/\xc0";
+  const VolumeSpec read = RoundTrip(spec);
+  EXPECT_EQ(read.options, spec.options);
+  EXPECT_EQ(read.credentials, spec.credentials);
+}
+
 TEST(VolumeSpecTest, SecretsComeBackAsTheyWere) {
   VolumeSpec spec;
   spec.credentials = {"id",      Secret("secret"), Secret("token"), "aws", "/root/.aws/credentials",

@@ -59,8 +59,8 @@ class JobWatch {
   UniqueFd end_;
 };
 
-absl::StatusOr<IndexManifest> RunWatched(IndexJob& job, const Clock& clock, Console& console) {
-  ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
+absl::StatusOr<IndexManifest> RunWatched(IndexJob& job, const Clock& clock, const UniqueFd& interrupts,
+                                         Console& console) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoToStatus(errno, "pipe");
   UniqueFd finish(ends[1]);
@@ -87,10 +87,12 @@ absl::Status RunIndexBuild(const CommandContext& context, const Arguments& argum
   ASSIGN_OR_RETURN(const VolumeSpec spec, ParseVolumeSpec(request.spec.Reveal()));
   RETURN_IF_ERROR(MakeDirectories(arguments.out, 0755));
   const Clock& clock = Clock::Real();
+  // Before the store: its threads must not get the signals.
+  ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
   ASSIGN_OR_RETURN(const std::unique_ptr<StoreStack> stack, StoreStack::Make(spec, clock));
   ThreadPool parsers("list", kListingThreads);
   IndexJob job(stack->store(), clock, parsers, spec.options, arguments.out);
-  ASSIGN_OR_RETURN(const IndexManifest manifest, RunWatched(job, clock, console));
+  ASSIGN_OR_RETURN(const IndexManifest manifest, RunWatched(job, clock, interrupts, console));
   console.Wipe();
   Print(IndexReportText(manifest));
   return absl::OkStatus();
@@ -98,7 +100,9 @@ absl::Status RunIndexBuild(const CommandContext& context, const Arguments& argum
 
 absl::Status RunIndexShow(const Arguments& arguments) {
   if (arguments.positional.size() != 1) return UsageError("usage: bucketvol index show DIR|FILE [--json]");
-  ASSIGN_OR_RETURN(const IndexManifest manifest, ReadIndexManifest(arguments.positional[0]));
+  const std::string& path = arguments.positional[0];
+  if (access(path.c_str(), F_OK) != 0) return ErrnoToStatus(errno, absl::StrCat("index ", path));
+  ASSIGN_OR_RETURN(const IndexManifest manifest, ReadIndexManifest(path));
   Print(arguments.Has("--json") ? IndexManifestJson(manifest) + "\n" : IndexReportText(manifest));
   return absl::OkStatus();
 }

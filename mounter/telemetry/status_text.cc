@@ -15,7 +15,8 @@ std::string Bytes(uint64_t bytes) {
   double value = static_cast<double>(bytes);
   size_t unit = 0;
   for (; value >= 1000 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  return absl::StrFormat(unit > 0 && value < 99.95 ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
+  const int decimals = unit > 0 && value < 99.95 ? 1 : 0;
+  return absl::StrFormat("%.*f %s", decimals, value, kUnits[unit]);
 }
 
 /// "12,345,678".

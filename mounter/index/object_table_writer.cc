@@ -80,8 +80,8 @@ absl::Status ObjectTableWriter::Add(absl::string_view path, absl::string_view et
     return absl::InvalidArgumentError(
         absl::StrCat("ETag is longer than ", kMaxEtag, " bytes: ", prefix_, path));
   }
-  if (rows_ % format::kRowsPerBlock == 0) BeginBlock();
   if (device >= cursors_.size()) cursors_.resize(device + 1, AddressSpace::kEdgeBlocks);
+  if (rows_ % format::kRowsPerBlock == 0) BeginBlock();
 
   const size_t head = block_.size();
   const size_t shared = CommonPrefix(last_path_, path);

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "mounter/base/log.h"
 #include "mounter/base/status_macros.h"
-#include "mounter/options/endpoint.h"
+#include "mounter/options/service_url.h"
 
 namespace bucketvol {
 namespace {
@@ -22,7 +22,7 @@ std::string AmazonUrl(absl::string_view region) {
 }
 
 void SetRegion(absl::string_view host, const Given& given, VolumeOptions& options) {
-  const std::string told = RegionToldByHost(host);
+  const std::string told = RegionToldBy(host);
   if (given("region")) {
     if (told.empty() || told == options.region) return;
     options.warnings.push_back(
@@ -54,7 +54,7 @@ absl::Status SetSignature(const Given& given, VolumeOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status CheckVirtualHost(const UserEndpoint& endpoint, const VolumeOptions& options) {
+absl::Status CheckVirtualHost(const ServiceUrl& endpoint, const VolumeOptions& options) {
   const std::string& bucket = options.source.bucket;
   if (endpoint.ip_address) {
     return Refuse(absl::StrCat("addressing=virtual is impossible with an IP address; use addressing=path: \"",
@@ -71,7 +71,7 @@ absl::Status CheckVirtualHost(const UserEndpoint& endpoint, const VolumeOptions&
   return absl::OkStatus();
 }
 
-absl::Status SetAddressing(const UserEndpoint& endpoint, VolumeOptions& options) {
+absl::Status SetAddressing(const ServiceUrl& endpoint, VolumeOptions& options) {
   if (options.addressing == AddressingStyle::kAuto)
     options.addressing = DecideAddressing(endpoint, options.source);
   return options.addressing == AddressingStyle::kPath ? absl::OkStatus()
@@ -81,7 +81,7 @@ absl::Status SetAddressing(const UserEndpoint& endpoint, VolumeOptions& options)
 absl::Status FinishEndpoint(const Given& given, VolumeOptions& options) {
   const bool amazon_default = options.url.empty();
   if (amazon_default) options.url = AmazonUrl(options.region);
-  absl::StatusOr<UserEndpoint> endpoint = ParseUserEndpoint(options.url, options.source);
+  absl::StatusOr<ServiceUrl> endpoint = ParseServiceUrl(options.url, options.source);
   if (!endpoint.ok()) return endpoint.status();
   options.url = endpoint->ToUrl();
   SetRegion(endpoint->host, given, options);

@@ -5,10 +5,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "mounter/options/option_table.h"
+#include "mounter/options/service_url.h"
 
 namespace bucketvol {
 namespace {
@@ -25,19 +25,11 @@ std::pair<std::string, std::string> FirstSet(const Variables& variables,
   return {};
 }
 
-std::string DecodePercent(absl::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const absl::string_view digits = text.substr(i).substr(0, 3);
-    unsigned value = 0;
-    if (digits.size() == 3 && digits[0] == '%' && absl::SimpleHexAtoi(digits.substr(1), &value)) {
-      out.push_back(static_cast<char>(value));
-      i += 2;
-    } else {
-      out.push_back(text[i]);
-    }
-  }
-  return out;
+bool OnThisMachine(const VolumeOptions& options) {
+  const absl::StatusOr<ServiceUrl> url = ParseServiceUrl(options.url, options.source);
+  if (!url.ok()) return false;
+  const bool loopback = url->ip_address && (absl::StartsWith(url->host, "127.") || url->host == "::1");
+  return loopback || url->host == "localhost" || absl::EndsWith(url->host, ".localhost");
 }
 
 absl::Status SetProxy(const std::string& variable, absl::string_view value, VolumeOptions& options,
@@ -50,7 +42,7 @@ absl::Status SetProxy(const std::string& variable, absl::string_view value, Volu
   }
   const size_t at = value.rfind('@');
   if (at != absl::string_view::npos) {
-    credentials = Secret(DecodePercent(value.substr(0, at)));
+    credentials = Secret(std::string(value.substr(0, at)));
     value.remove_prefix(at + 1);
   }
   if (FindOption("proxy")->value.set(absl::StrCat(scheme, value), options)) return absl::OkStatus();
@@ -62,13 +54,21 @@ absl::Status SetProxy(const std::string& variable, absl::string_view value, Volu
 
 absl::Status ApplyProxyEnvironment(const Variables& variables, VolumeOptions& options, Secret& credentials) {
   if (options.no_proxy.empty()) options.no_proxy = FirstSet(variables, {"no_proxy", "NO_PROXY"}).second;
-  if (!options.proxy.empty()) return absl::OkStatus();
+  if (!options.proxy.empty() || OnThisMachine(options)) return absl::OkStatus();
   const bool tls = absl::StartsWith(options.url, "https://");
   const std::vector<std::string> names =
       tls ? std::vector<std::string>{"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
           : std::vector<std::string>{"http_proxy", "all_proxy", "ALL_PROXY"};
   const auto [name, value] = FirstSet(variables, names);
   return value.empty() ? absl::OkStatus() : SetProxy(name, value, options, credentials);
+}
+
+Secret ProxyWithCredentials(const std::string& proxy, const Secret& credentials) {
+  const size_t scheme_end = proxy.find("://");
+  if (credentials.empty() || scheme_end == std::string::npos) return Secret(proxy);
+  const absl::string_view whole = proxy;
+  return Secret(
+      absl::StrCat(whole.substr(0, scheme_end + 3), credentials.Reveal(), "@", whole.substr(scheme_end + 3)));
 }
 
 }  // namespace bucketvol

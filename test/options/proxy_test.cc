@@ -48,8 +48,23 @@ TEST(ProxyEnvironmentTest, OptionsGoFirst) {
 }
 
 TEST(ProxyEnvironmentTest, CredentialsTravelApart) {
-  EXPECT_EQ(Apply({{"https_proxy", "http://me:p%40ss%2@proxy:3128/"}}, With("https://x:443")),
-            (Outcome{"http://proxy:3128/", "", "me:p@ss%2"}));
+  EXPECT_EQ(Apply({{"https_proxy", "http://me:p%40ss@proxy:3128/"}}, With("https://x:443")),
+            (Outcome{"http://proxy:3128/", "", "me:p%40ss"}));
+}
+
+TEST(ProxyEnvironmentTest, IsNotForThisMachine) {
+  const std::map<std::string, std::string> variables = {{"http_proxy", "http://env"}};
+  for (const char* url :
+       {"http://127.0.0.1:9000", "http://[::1]:80", "http://localhost:80", "http://x.localhost:80"}) {
+    EXPECT_EQ(Apply(variables, With(url)).proxy, "") << url;
+    EXPECT_EQ(Apply(variables, With(url, "http://named")).proxy, "http://named") << url;
+  }
+}
+
+TEST(ProxyWithCredentialsTest, PutsThemBack) {
+  EXPECT_EQ(ProxyWithCredentials("http://p:1", Secret("me:p%40")), Secret("http://me:p%40@p:1"));
+  EXPECT_EQ(ProxyWithCredentials("http://p:1", Secret()), Secret("http://p:1"));
+  EXPECT_EQ(ProxyWithCredentials("none", Secret("me:x")), Secret("none"));
 }
 
 TEST(ProxyEnvironmentTest, ErrorsNameTheVariableOnly) {

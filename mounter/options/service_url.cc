@@ -1,4 +1,4 @@
-#include "mounter/options/endpoint.h"
+#include "mounter/options/service_url.h"
 
 #include <arpa/inet.h>
 
@@ -70,14 +70,14 @@ absl::StatusOr<bool> TakeScheme(absl::string_view url, absl::string_view& rest) 
   return Refuse("url has a scheme other than http and https", scheme);
 }
 
-absl::Status SetPort(absl::string_view text, absl::string_view url, UserEndpoint& endpoint) {
+absl::Status SetPort(absl::string_view text, absl::string_view url, ServiceUrl& endpoint) {
   const std::optional<uint64_t> port = ParseInteger(text, 1, 65535);
   if (!port.has_value()) return Refuse("url has a port that is no number from 1 to 65535", url);
   endpoint.port = static_cast<uint16_t>(*port);
   return absl::OkStatus();
 }
 
-absl::Status ParseBracketedHost(absl::string_view authority, absl::string_view url, UserEndpoint& endpoint) {
+absl::Status ParseBracketedHost(absl::string_view authority, absl::string_view url, ServiceUrl& endpoint) {
   const size_t close = authority.find(']');
   endpoint.host =
       absl::AsciiStrToLower(authority.substr(1, close == absl::string_view::npos ? close : close - 1));
@@ -92,7 +92,7 @@ absl::Status ParseBracketedHost(absl::string_view authority, absl::string_view u
   return SetPort(rest, url, endpoint);
 }
 
-absl::Status ParseAuthority(absl::string_view authority, absl::string_view url, UserEndpoint& endpoint) {
+absl::Status ParseAuthority(absl::string_view authority, absl::string_view url, ServiceUrl& endpoint) {
   if (absl::StartsWith(authority, "[")) return ParseBracketedHost(authority, url, endpoint);
   if (IsAddress(AF_INET6, std::string(authority))) {
     return Refuse("url has an IPv6 address without brackets", absl::StrCat("[", authority, "]"));
@@ -124,8 +124,8 @@ bool IsPublicCloud(absl::string_view host) {
 }
 
 /// The host without the bucket it begins with; empty if it does not.
-std::string EndpointOfBucketDomain(absl::string_view host, const Source& source) {
-  if (IsOssEndpoint(host) || !RegionToldByHost(host).empty()) return "";
+std::string HostWithoutBucket(absl::string_view host, const Source& source) {
+  if (IsOssEndpoint(host) || !RegionToldBy(host).empty()) return "";
   const size_t dot = host.find('.');
   if (dot != absl::string_view::npos && IsOssEndpoint(host.substr(dot + 1)))
     return std::string(host.substr(dot + 1));
@@ -137,9 +137,9 @@ std::string EndpointOfBucketDomain(absl::string_view host, const Source& source)
   return begins ? std::string(rest) : "";
 }
 
-absl::Status RefuseBucketDomain(const UserEndpoint& endpoint, const Source& source) {
+absl::Status RefuseBucketDomain(const ServiceUrl& endpoint, const Source& source) {
   if (endpoint.ip_address) return absl::OkStatus();
-  const std::string corrected = EndpointOfBucketDomain(endpoint.host, source);
+  const std::string corrected = HostWithoutBucket(endpoint.host, source);
   if (corrected.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("url already holds the bucket: \"", endpoint.host,
                                                  "\"; write the endpoint alone: url=", corrected));
@@ -188,20 +188,20 @@ std::string RegionOfAmazonHost(absl::string_view host) {
 
 }  // namespace
 
-std::string UserEndpoint::ToUrl() const {
+std::string ServiceUrl::ToUrl() const {
   const bool brackets = host.find(':') != std::string::npos;
   return absl::StrCat(tls ? "https://" : "http://", brackets ? "[" : "", host, brackets ? "]" : "", ":",
                       port);
 }
 
-absl::StatusOr<UserEndpoint> ParseUserEndpoint(absl::string_view url, const Source& source) {
+absl::StatusOr<ServiceUrl> ParseServiceUrl(absl::string_view url, const Source& source) {
   if (url.find('@') != absl::string_view::npos) {
     return absl::InvalidArgumentError(
         "url holds a user name or password; credentials are given by passwd_file= "
         "or the environment");
   }
   if (url.find_first_of("?#") != absl::string_view::npos) return Refuse("url holds a query or fragment", url);
-  UserEndpoint endpoint;
+  ServiceUrl endpoint;
   absl::string_view rest;
   ASSIGN_OR_RETURN(endpoint.tls, TakeScheme(url, rest));
   endpoint.port = endpoint.tls ? 443 : 80;
@@ -212,12 +212,12 @@ absl::StatusOr<UserEndpoint> ParseUserEndpoint(absl::string_view url, const Sour
   return endpoint;
 }
 
-std::string RegionToldByHost(absl::string_view host) {
+std::string RegionToldBy(absl::string_view host) {
   std::string region = RegionOfOssHost(host);
   return region.empty() ? RegionOfAmazonHost(host) : region;
 }
 
-AddressingStyle DecideAddressing(const UserEndpoint& endpoint, const Source& source) {
+AddressingStyle DecideAddressing(const ServiceUrl& endpoint, const Source& source) {
   const bool has_dot = endpoint.host.find('.') != std::string::npos;
   const bool bucket_is_label = IsHostLabel(source.bucket) && source.bucket.find('_') == std::string::npos &&
                                source.bucket == absl::AsciiStrToLower(source.bucket);

@@ -1,4 +1,4 @@
-#include "mounter/options/endpoint.h"
+#include "mounter/options/service_url.h"
 
 #include "test/support/status_matchers.h"
 
@@ -16,7 +16,7 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 Source Oss(const char* bucket = "my-bucket") { return {Provider::kOss, bucket, ""}; }
 Source S3(const char* bucket = "my-bucket") { return {Provider::kS3, bucket, ""}; }
 
-TEST(ParseUserEndpointTest, CompletesTheUrl) {
+TEST(ParseServiceUrlTest, CompletesTheUrl) {
   const std::pair<const char*, const char*> cases[] = {
       {"oss-cn-hangzhou.aliyuncs.com", "https://oss-cn-hangzhou.aliyuncs.com:443"},
       {"oss-cn-hangzhou-internal.aliyuncs.com", "http://oss-cn-hangzhou-internal.aliyuncs.com:80"},
@@ -30,21 +30,21 @@ TEST(ParseUserEndpointTest, CompletesTheUrl) {
       {"http://my_service", "http://my_service:80"},
   };
   for (const auto& [url, whole] : cases) {
-    ASSERT_OK_AND_ASSIGN(const UserEndpoint endpoint, ParseUserEndpoint(url, S3()));
+    ASSERT_OK_AND_ASSIGN(const ServiceUrl endpoint, ParseServiceUrl(url, S3()));
     EXPECT_EQ(endpoint.ToUrl(), whole);
   }
 }
 
-TEST(ParseUserEndpointTest, KnowsAddresses) {
+TEST(ParseServiceUrlTest, KnowsAddresses) {
   for (const char* url : {"http://127.0.0.1", "[::1]:80", "10.0.0.1:443"}) {
-    ASSERT_OK_AND_ASSIGN(const UserEndpoint endpoint, ParseUserEndpoint(url, S3()));
+    ASSERT_OK_AND_ASSIGN(const ServiceUrl endpoint, ParseServiceUrl(url, S3()));
     EXPECT_TRUE(endpoint.ip_address) << url;
   }
-  ASSERT_OK_AND_ASSIGN(const UserEndpoint endpoint, ParseUserEndpoint("http://1.2.3.4.example.com", S3()));
+  ASSERT_OK_AND_ASSIGN(const ServiceUrl endpoint, ParseServiceUrl("http://1.2.3.4.example.com", S3()));
   EXPECT_FALSE(endpoint.ip_address);
 }
 
-TEST(ParseUserEndpointTest, RefusesWithTheReason) {
+TEST(ParseServiceUrlTest, RefusesWithTheReason) {
   const std::pair<const char*, const char*> cases[] = {
       {"ftp://x", "url has a scheme other than http and https: \"ftp\""},
       {"http://", "url has no valid host name: \"http://\""},
@@ -66,44 +66,44 @@ TEST(ParseUserEndpointTest, RefusesWithTheReason) {
       {"http://a/b", "url holds a path; the directory belongs into the source or path=: \"a/b\""},
   };
   for (const auto& [url, message] : cases)
-    EXPECT_THAT(ParseUserEndpoint(url, S3()), StatusIs(kInvalid, message)) << url;
+    EXPECT_THAT(ParseServiceUrl(url, S3()), StatusIs(kInvalid, message)) << url;
 }
 
-TEST(ParseUserEndpointTest, RefusesTheBucketInTheHostAndTellsTheEndpoint) {
-  EXPECT_THAT(ParseUserEndpoint("https://my-bucket.oss-cn-hangzhou.aliyuncs.com", Oss()),
+TEST(ParseServiceUrlTest, RefusesTheBucketInTheHostAndTellsTheEndpoint) {
+  EXPECT_THAT(ParseServiceUrl("https://my-bucket.oss-cn-hangzhou.aliyuncs.com", Oss()),
               StatusIs(kInvalid,
                        "url already holds the bucket: \"my-bucket.oss-cn-hangzhou.aliyuncs.com\"; write the "
                        "endpoint alone: url=oss-cn-hangzhou.aliyuncs.com"));
-  EXPECT_THAT(ParseUserEndpoint("another.oss-cn-hangzhou.aliyuncs.com", Oss()),
+  EXPECT_THAT(ParseServiceUrl("another.oss-cn-hangzhou.aliyuncs.com", Oss()),
               StatusIs(kInvalid, HasSubstr("url=oss-cn-hangzhou.aliyuncs.com")));
-  EXPECT_THAT(ParseUserEndpoint("my-bucket.s3.us-west-2.amazonaws.com", S3()),
+  EXPECT_THAT(ParseServiceUrl("my-bucket.s3.us-west-2.amazonaws.com", S3()),
               StatusIs(kInvalid, HasSubstr("url=s3.us-west-2.amazonaws.com")));
-  EXPECT_THAT(ParseUserEndpoint("my-bucket.oss.private.example", Oss()),
+  EXPECT_THAT(ParseServiceUrl("my-bucket.oss.private.example", Oss()),
               StatusIs(kInvalid, HasSubstr("url=oss.private.example")));
 }
 
-TEST(ParseUserEndpointTest, RefusesTheBucketInThePath) {
-  EXPECT_THAT(ParseUserEndpoint("https://s3.us-west-2.amazonaws.com/my-bucket/x", S3()),
+TEST(ParseServiceUrlTest, RefusesTheBucketInThePath) {
+  EXPECT_THAT(ParseServiceUrl("https://s3.us-west-2.amazonaws.com/my-bucket/x", S3()),
               StatusIs(kInvalid,
                        "url already holds the bucket: \"s3.us-west-2.amazonaws.com/my-bucket\"; write the "
                        "endpoint alone: url=s3.us-west-2.amazonaws.com"));
 }
 
-TEST(ParseUserEndpointTest, AcceptsAHostThatOnlyLooksLikeABucket) {
-  EXPECT_OK(ParseUserEndpoint("http://minio.storage.svc.cluster.local", S3("minio")));
-  EXPECT_OK(ParseUserEndpoint("s3.us-west-2.amazonaws.com", S3("s3")));
-  EXPECT_OK(ParseUserEndpoint("cn-hangzhou.oss.aliyuncs.com", Oss("cn-hangzhou")));
-  EXPECT_OK(ParseUserEndpoint("oss-accelerate.aliyuncs.com", Oss()));
-  EXPECT_OK(ParseUserEndpoint("bucket.vpce-1a2b-x.s3.us-east-1.vpce.amazonaws.com", S3("bucket")));
+TEST(ParseServiceUrlTest, AcceptsAHostThatOnlyLooksLikeABucket) {
+  EXPECT_OK(ParseServiceUrl("http://minio.storage.svc.cluster.local", S3("minio")));
+  EXPECT_OK(ParseServiceUrl("s3.us-west-2.amazonaws.com", S3("s3")));
+  EXPECT_OK(ParseServiceUrl("cn-hangzhou.oss.aliyuncs.com", Oss("cn-hangzhou")));
+  EXPECT_OK(ParseServiceUrl("oss-accelerate.aliyuncs.com", Oss()));
+  EXPECT_OK(ParseServiceUrl("bucket.vpce-1a2b-x.s3.us-east-1.vpce.amazonaws.com", S3("bucket")));
 }
 
-TEST(ParseUserEndpointTest, NeverRepeatsAPassword) {
+TEST(ParseServiceUrlTest, NeverRepeatsAPassword) {
   EXPECT_THAT(
-      ParseUserEndpoint("https://id:hunter2@host", S3()),
+      ParseServiceUrl("https://id:hunter2@host", S3()),
       StatusIs(kInvalid, AllOf(StartsWith("url holds a user name or password"), Not(HasSubstr("hunter2")))));
 }
 
-TEST(RegionOfHostTest, ReadsPublicNames) {
+TEST(RegionToldByTest, ReadsPublicNames) {
   const std::pair<const char*, const char*> cases[] = {
       {"oss-cn-hangzhou.aliyuncs.com", "cn-hangzhou"},
       {"oss-cn-hangzhou-internal.aliyuncs.com", "cn-hangzhou"},
@@ -127,7 +127,7 @@ TEST(RegionOfHostTest, ReadsPublicNames) {
       {"localhost", ""},
       {"", ""},
   };
-  for (const auto& [host, region] : cases) EXPECT_EQ(RegionToldByHost(host), region) << host;
+  for (const auto& [host, region] : cases) EXPECT_EQ(RegionToldBy(host), region) << host;
 }
 
 TEST(DecideAddressingTest, FollowsHostProviderAndBucket) {
@@ -154,7 +154,7 @@ TEST(DecideAddressingTest, FollowsHostProviderAndBucket) {
       {"storage.example.com", S3(), kPath},
   };
   for (const Case& c : cases) {
-    ASSERT_OK_AND_ASSIGN(const UserEndpoint endpoint, ParseUserEndpoint(c.url, c.source));
+    ASSERT_OK_AND_ASSIGN(const ServiceUrl endpoint, ParseServiceUrl(c.url, c.source));
     EXPECT_EQ(DecideAddressing(endpoint, c.source), c.style) << c.url << " " << c.source.ToString();
   }
 }

@@ -10,7 +10,7 @@
 namespace bucketvol {
 
 /// Where a service listens, taken apart.
-struct UserEndpoint {
+struct ServiceUrl {
   bool tls = true;
   std::string host;         // Lower case; an IPv6 address without brackets.
   bool ip_address = false;  // The host is an IPv4 or IPv6 address.
@@ -28,11 +28,11 @@ struct UserEndpoint {
 /// holds the bucket. A host that begins with the name of the bucket holds it for OSS; for S3 only below
 /// amazonaws.com and aliyuncs.com, since elsewhere a server may share its name with a bucket
 /// (minio.storage.svc.cluster.local).
-absl::StatusOr<UserEndpoint> ParseUserEndpoint(absl::string_view url, const Source& source);
+absl::StatusOr<ServiceUrl> ParseServiceUrl(absl::string_view url, const Source& source);
 
 /// The region that a public host name of Alibaba OSS or Amazon S3 tells; empty for any other, and for
 /// acceleration endpoints, which serve every region.
-std::string RegionToldByHost(absl::string_view host);
+std::string RegionToldBy(absl::string_view host);
 
 /// Decides how the bucket is addressed where the user did not.
 ///
@@ -40,6 +40,6 @@ std::string RegionToldByHost(absl::string_view host);
 /// TLS (the wildcard certificate covers one label); and for S3 services that are neither Amazon's nor
 /// Alibaba's, as boto3 does for a custom endpoint. The bucket in the host name otherwise: the only form the
 /// public OSS takes.
-AddressingStyle DecideAddressing(const UserEndpoint& endpoint, const Source& source);
+AddressingStyle DecideAddressing(const ServiceUrl& endpoint, const Source& source);
 
 }  // namespace bucketvol

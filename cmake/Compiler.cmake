@@ -9,6 +9,7 @@ if(CCACHE)
 endif()
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+                    -Wno-missing-field-initializers  # Designated initializers leave fields at their defaults on purpose.
                     -fno-omit-frame-pointer -fstack-protector-strong)
 # -g1 keeps line numbers for stack traces and halves the time of compiling and linking.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
@@ -24,4 +25,8 @@ if(BUCKETVOL_SANITIZE STREQUAL "address")
 elseif(BUCKETVOL_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread)
   add_link_options(-fsanitize=thread)
+endif()
+if(BUCKETVOL_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -19,26 +20,38 @@
 
 namespace bucketvol {
 
-/// Tells a request in flight to stop. Thread-safe. Shared by whoever may cancel and whoever carries the request out.
+/// Tells a request in flight to stop. Thread-safe. Shared by whoever may cancel and whoever carries the
+/// request out.
 class Cancellation {
  public:
-  /// Ends the request: its callback still comes, once, with a Cancelled status (or with the result that was faster).
+  /// Ends the request: its callback still comes, once, with a Cancelled status (or with the result that was
+  /// faster).
   void Cancel();
   bool cancelled() const;
-  /// Has `action` run once, at once if already cancelled, by the thread that cancels. A later call replaces the action;
-  /// an empty one removes it. When this returns, a replaced action is neither running nor will it run.
+  /// Has `action` run once, at once if already cancelled, by the thread that cancels. A later call replaces
+  /// the action; an empty one removes it. When this returns, a replaced action is neither running nor will it
+  /// run.
   void OnCancel(std::function<void()> action);
+  /// Has `action` run once beside all others, at once if already cancelled. For stores: several requests may
+  /// share one Cancellation. The id is for RemoveAction.
+  uint64_t AddAction(std::function<void()> action);
+  /// When this returns, the action is neither running nor will it run. An id that is gone is fine.
+  void RemoveAction(uint64_t id);
 
  private:
-  mutable absl::Mutex mu_;  // Held while the action runs, so that removing it waits. The action must not call back here.
+  mutable absl::Mutex
+      mu_;  // Held while actions run, so that removing one waits. An action must not call back here.
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   std::function<void()> action_ ABSL_GUARDED_BY(mu_);
+  uint64_t next_id_ ABSL_GUARDED_BY(mu_) = 1;
+  std::vector<std::pair<uint64_t, std::function<void()>>> actions_ ABSL_GUARDED_BY(mu_);
 };
 
 /// What a listing says of one object. The views live as long as the ListPage that holds them.
 struct ListedObject {
-  absl::string_view key;   // Decoded bytes: any byte but NUL may occur.
-  absl::string_view etag;  // As the service wrote it, without the quotes; letters keep their case. May be empty.
+  absl::string_view key;  // Decoded bytes: any byte may occur.
+  absl::string_view
+      etag;  // As the service wrote it, without the quotes; letters keep their case. May be empty.
   uint64_t size = 0;
   int64_t modified_ms = 0;  // LastModified, Unix time in milliseconds (UTC).
   enum class Kind : uint8_t { kNormal, kSymlink } kind = Kind::kNormal;
@@ -50,25 +63,28 @@ struct ListPage {
   std::vector<ListedObject> objects;
   std::vector<absl::string_view> common_prefixes;
   bool truncated = false;
-  std::string next_token;  // For ListRequest::continuation_token; empty on services that only know markers.
+  std::string
+      next_token;  // For ListRequest::continuation_token (with V1 listings: the marker); empty at the end.
   std::unique_ptr<char[]> storage;  // What the views point into.
+  uint64_t body_bytes = 0;          // Length of the answer it was read from.
 };
 
 struct ListRequest {
-  std::string prefix;       // Decoded bytes.
-  std::string start_after;  // Exclusive. Empty: from the beginning.
+  std::string prefix;              // Decoded bytes.
+  std::string start_after;         // Exclusive. Empty: from the beginning.
   std::string continuation_token;  // From the page before; excludes start_after.
-  std::string delimiter;    // Empty or "/".
-  int max_keys = 1000;      // 1…1000
-  absl::Duration deadline = absl::InfiniteDuration();  // For one attempt, from its start; the store's own limit if infinite.
+  std::string delimiter;           // Empty or "/".
+  int max_keys = 1000;             // 1…1000
+  absl::Duration deadline =
+      absl::InfiniteDuration();  // For one attempt, from its start; the store's own limit if infinite.
   std::shared_ptr<Cancellation> cancellation;  // May be null.
 };
 
 struct GetRequest {
   std::string key;
-  ByteRange range;        // Never empty.
-  std::string if_match;   // The indexed ETag without quotes; empty: any version.
-  std::optional<uint64_t> object_size;  // What Content-Range must give as the total.
+  ByteRange range;                             // Never empty.
+  std::string if_match;                        // The indexed ETag without quotes; empty: any version.
+  std::optional<uint64_t> object_size;         // What Content-Range must give as the total.
   std::shared_ptr<Cancellation> cancellation;  // May be null.
 };
 
@@ -76,9 +92,13 @@ struct GetRequest {
 class GetSink {
  public:
   virtual ~GetSink() = default;
+  /// The version that the following bytes belong to, without quotes; before the first byte, again after each
+  /// retry below.
+  virtual void OnVersion(absl::string_view /*etag*/) {}
   /// The next bytes of the range, in order and without gaps, whatever retries went on below. Must not block.
   virtual void OnData(absl::Span<const char> data) = 0;
-  /// The end: OK exactly when all bytes of the range were given to OnData. Called once. Must not block for long.
+  /// The end: OK exactly when all bytes of the range were given to OnData. Called once. Must not block for
+  /// long.
   virtual void OnDone(absl::Status status) = 0;
 };
 
@@ -93,9 +113,9 @@ using HeadCallback = absl::AnyInvocable<void(absl::StatusOr<ObjectInfo>) &&>;
 
 /// A bucket of a service that stores objects.
 ///
-/// Thread-safe. Calls return at once; the answer comes exactly once, on a thread of the store, never inside the call.
-/// Sinks and callbacks must not block that thread. The store outlives every request: its destructor cancels what is in
-/// flight and waits for the callbacks.
+/// Thread-safe. Calls return at once; the answer comes exactly once, on a thread of the store, never inside
+/// the call. Sinks and callbacks must not block that thread. The store outlives every request: its destructor
+/// cancels what is in flight and waits for the callbacks.
 ///
 /// Errors (docs/errors.md has the whole table; StoreErrorOf gives the service's own words):
 ///   NotFound            no such key or bucket

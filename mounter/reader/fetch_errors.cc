@@ -23,6 +23,11 @@ void FetchErrors::Note(const absl::Status& error) {
   LogWarning(line);
 }
 
+void FetchErrors::Keep(const absl::Status& error) {
+  absl::MutexLock lock(&mu_);
+  last_ = std::string(error.message());
+}
+
 std::string FetchErrors::last() const {
   absl::MutexLock lock(&mu_);
   return last_;

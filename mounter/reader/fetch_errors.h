@@ -17,6 +17,8 @@ class FetchErrors {
   explicit FetchErrors(const Clock& clock) : clock_(clock) {}
 
   void Note(const absl::Status& error);
+  /// Keeps an error that somebody else has logged.
+  void Keep(const absl::Status& error);
   std::string last() const;
 
  private:

@@ -202,6 +202,7 @@ void Reader::Impl::FailFetch(const Fetch& fetch, const absl::Status& status) {
     fetch.object()->DropReady();
     if (stale_.Mark(id, explained)) {
       ReadMetrics::Add(metrics_.stale_objects, 1);
+      errors_.Keep(explained);
       LogWarning(explained.message(),
                  "; its reads fail until the index is refreshed or the volume mounted again");
     }

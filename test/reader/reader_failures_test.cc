@@ -105,6 +105,7 @@ TEST_F(ReaderFailuresTest, AChangedObjectIsStaleAndCostsNoRequestForAWhile) {
   EXPECT_THAT(ReadOutcome(reader_, kLarge, {0, kMiB}).status(), is_stale)
       << "bytes in memory are of the old version";
   EXPECT_EQ(store_.count(), before);
+  EXPECT_THAT(reader_.last_error(), HasSubstr("object changed since it was indexed"));
   EXPECT_EQ(metrics_.stale_objects, 1u);
 
   clock_.Advance(absl::Seconds(10));

@@ -27,8 +27,8 @@ Outcome<Nothing> SetTagging(Call& call, const std::string& document) {
 }
 
 std::string BucketElement(const ApiRequest& request, const Bucket& bucket) {
-  std::string xml = absl::StrCat("<Bucket><Name>", bucket.name(), "</Name><CreationDate>", IsoTime(bucket.created()),
-                                 "</CreationDate>");
+  std::string xml = absl::StrCat("<Bucket><Name>", bucket.name(), "</Name><CreationDate>",
+                                 IsoTime(bucket.created()), "</CreationDate>");
   if (request.dialect == Dialect::kOss) {
     absl::StrAppend(&xml, "<Location>", kOssRegion, "</Location><StorageClass>Standard</StorageClass>");
   }
@@ -51,7 +51,8 @@ Reply XmlReply(std::string document) {
   return reply;
 }
 
-void AddServiceHeader(Reply& reply, const ApiRequest& request, absl::string_view name, absl::string_view value) {
+void AddServiceHeader(Reply& reply, const ApiRequest& request, absl::string_view name,
+                      absl::string_view value) {
   absl::StrAppend(&reply.headers, request.header_prefix(), name, ": ", value, "\r\n");
 }
 
@@ -72,7 +73,8 @@ Outcome<Reply> GetBucketLocation(Call& call) {
   Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
   if (!bucket.ok()) return bucket.error();
   if (call.request.dialect == Dialect::kS3) {
-    return XmlReply("<LocationConstraint xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"></LocationConstraint>");
+    return XmlReply(
+        "<LocationConstraint xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"></LocationConstraint>");
   }
   return XmlReply(absl::StrCat("<LocationConstraint>", kOssRegion, "</LocationConstraint>"));
 }
@@ -80,11 +82,12 @@ Outcome<Reply> GetBucketLocation(Call& call) {
 Outcome<Reply> GetBucketInfo(Call& call) {
   Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
   if (!bucket.ok()) return bucket.error();
-  return XmlReply(absl::StrCat("<BucketInfo><Bucket><CreationDate>", IsoTime((*bucket)->created()), "</CreationDate>",
-                               "<ExtranetEndpoint>", call.request.http->host, "</ExtranetEndpoint><IntranetEndpoint>",
-                               call.request.http->host, "</IntranetEndpoint><Location>", kOssRegion, "</Location><Name>",
-                               (*bucket)->name(), "</Name><StorageClass>Standard</StorageClass>", kOwner,
-                               "<AccessControlList><Grant>private</Grant></AccessControlList></Bucket></BucketInfo>"));
+  return XmlReply(
+      absl::StrCat("<BucketInfo><Bucket><CreationDate>", IsoTime((*bucket)->created()), "</CreationDate>",
+                   "<ExtranetEndpoint>", call.request.http->host, "</ExtranetEndpoint><IntranetEndpoint>",
+                   call.request.http->host, "</IntranetEndpoint><Location>", kOssRegion, "</Location><Name>",
+                   (*bucket)->name(), "</Name><StorageClass>Standard</StorageClass>", kOwner,
+                   "<AccessControlList><Grant>private</Grant></AccessControlList></Bucket></BucketInfo>"));
 }
 
 Outcome<Reply> GetVersioning(Call& call) {
@@ -101,12 +104,13 @@ Outcome<Reply> GetAcl(Call& call) {
     if (!object.ok()) return object.error();
   }
   const bool oss = call.request.dialect == Dialect::kOss;
-  return XmlReply(absl::StrCat(
-      "<AccessControlPolicy>", kOwner, "<AccessControlList>",
-      oss ? "<Grant>private</Grant>"
-          : "<Grant><Grantee xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:type=\"CanonicalUser\"><ID>bucketd</ID>"
-            "</Grantee><Permission>FULL_CONTROL</Permission></Grant>",
-      "</AccessControlList></AccessControlPolicy>"));
+  return XmlReply(
+      absl::StrCat("<AccessControlPolicy>", kOwner, "<AccessControlList>",
+                   oss ? "<Grant>private</Grant>"
+                       : "<Grant><Grantee xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
+                         "xsi:type=\"CanonicalUser\"><ID>bucketd</ID>"
+                         "</Grantee><Permission>FULL_CONTROL</Permission></Grant>",
+                   "</AccessControlList></AccessControlPolicy>"));
 }
 
 // Settings of access and versioning have no effect here; that they were taken is all that clients look at.
@@ -174,7 +178,8 @@ Outcome<Reply> ListBuckets(Call& call) {
                         ? "<ListAllMyBucketsResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
                         : "<ListAllMyBucketsResult>";
   absl::StrAppend(&xml, kOwner, "<Buckets>");
-  for (const std::shared_ptr<Bucket>& bucket : call.buckets.All()) xml += BucketElement(call.request, *bucket);
+  for (const std::shared_ptr<Bucket>& bucket : call.buckets.All())
+    xml += BucketElement(call.request, *bucket);
   return XmlReply(absl::StrCat(xml, "</Buckets></ListAllMyBucketsResult>"));
 }
 

@@ -29,7 +29,8 @@ struct Call {
   Outcome<std::shared_ptr<Bucket>> FindBucket() const;
 };
 
-// Each handler answers one operation; read_handlers.cc, write_handlers.cc, upload_handlers.cc, bucket_handlers.cc.
+// Each handler answers one operation; read_handlers.cc, write_handlers.cc, upload_handlers.cc,
+// bucket_handlers.cc.
 Outcome<Reply> ListObjects(Call& call);
 Outcome<Reply> GetObject(Call& call);
 Outcome<Reply> HeadObject(Call& call);
@@ -68,7 +69,8 @@ Outcome<WritableBucket*> FindWritable(const Call& call, std::shared_ptr<Bucket>&
 Reply XmlReply(std::string document);
 
 /// Adds `name: value`, or `x-oss-name` / `x-amz-name`.
-void AddServiceHeader(Reply& reply, const ApiRequest& request, absl::string_view name, absl::string_view value);
+void AddServiceHeader(Reply& reply, const ApiRequest& request, absl::string_view name,
+                      absl::string_view value);
 
 /// `"0a1b…"`, upper case for OSS.
 std::string QuotedEtag(absl::string_view etag, Dialect dialect);

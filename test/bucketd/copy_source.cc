@@ -29,7 +29,8 @@ bool ConditionsHold(const ApiRequest& request, const ObjectMeta& meta) {
   int64_t when = 0;
   if (!match.empty() && !EtagListContains(match, meta.etag)) return false;
   if (!none_match.empty() && EtagListContains(none_match, meta.etag)) return false;
-  if (ParseHttpTime(request.ServiceHeader("copy-source-if-unmodified-since"), when) && meta.modified > when) return false;
+  if (ParseHttpTime(request.ServiceHeader("copy-source-if-unmodified-since"), when) && meta.modified > when)
+    return false;
   return !ParseHttpTime(request.ServiceHeader("copy-source-if-modified-since"), when) || meta.modified > when;
 }
 

@@ -32,9 +32,12 @@ ListVersion VersionOf(Operation operation) {
 
 absl::string_view MarkerParam(ListVersion version) {
   switch (version) {
-    case ListVersion::kV1: return "marker";
-    case ListVersion::kV2: return "start-after";
-    case ListVersion::kVersions: return "key-marker";
+    case ListVersion::kV1:
+      return "marker";
+    case ListVersion::kV2:
+      return "start-after";
+    case ListVersion::kVersions:
+      return "key-marker";
   }
   return "";
 }
@@ -67,10 +70,14 @@ RangeRule RuleOf(const ApiRequest& request) {
 
 absl::string_view TypeName(ObjectType type) {
   switch (type) {
-    case ObjectType::kNormal: return "Normal";
-    case ObjectType::kMultipart: return "Multipart";
-    case ObjectType::kAppendable: return "Appendable";
-    case ObjectType::kSymlink: return "Symlink";
+    case ObjectType::kNormal:
+      return "Normal";
+    case ObjectType::kMultipart:
+      return "Multipart";
+    case ObjectType::kAppendable:
+      return "Appendable";
+    case ObjectType::kSymlink:
+      return "Symlink";
   }
   return "";
 }
@@ -112,7 +119,8 @@ void AddObjectHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta&
     return;
   }
   reply.Add("x-oss-object-type", TypeName(meta.type));
-  reply.Add("x-oss-storage-class", meta.storage_class.empty() ? "Standard" : absl::string_view(meta.storage_class));
+  reply.Add("x-oss-storage-class",
+            meta.storage_class.empty() ? "Standard" : absl::string_view(meta.storage_class));
   if (meta.crc64.has_value()) reply.Add("x-oss-hash-crc64ecma", absl::StrCat(*meta.crc64));
   if (meta.type == ObjectType::kAppendable) reply.Add("x-oss-next-append-position", absl::StrCat(meta.size));
 }
@@ -138,8 +146,10 @@ Outcome<OpenObject> OpenForRead(Call& call) {
 }
 
 bool IsArchived(absl::string_view storage_class) {
-  return absl::EqualsIgnoreCase(storage_class, "Archive") || absl::EqualsIgnoreCase(storage_class, "ColdArchive") ||
-         absl::EqualsIgnoreCase(storage_class, "DeepColdArchive") || absl::EqualsIgnoreCase(storage_class, "GLACIER") ||
+  return absl::EqualsIgnoreCase(storage_class, "Archive") ||
+         absl::EqualsIgnoreCase(storage_class, "ColdArchive") ||
+         absl::EqualsIgnoreCase(storage_class, "DeepColdArchive") ||
+         absl::EqualsIgnoreCase(storage_class, "GLACIER") ||
          absl::EqualsIgnoreCase(storage_class, "DEEP_ARCHIVE");
 }
 
@@ -169,7 +179,8 @@ Outcome<Reply> RangedReply(const ApiRequest& request, OpenObject object) {
   reply.source_size = answer.range.size();
   if (answer.kind == RangeAnswer::Kind::kPart) {
     reply.status = 206;
-    reply.Add("Content-Range", absl::StrCat("bytes ", answer.range.begin, "-", answer.range.end - 1, "/", object.meta.size));
+    reply.Add("Content-Range",
+              absl::StrCat("bytes ", answer.range.begin, "-", answer.range.end - 1, "/", object.meta.size));
   }
   return reply;
 }
@@ -180,7 +191,8 @@ Outcome<Reply> ReadObject(Call& call) {
   const Verdict verdict = CheckReadConditions(*call.request.http, object->meta, call.ignore_if_match);
   if (verdict == Verdict::kNotModified) return NotModified(call.request, object->meta);
   if (verdict == Verdict::kFailed) return ErrorKind::kPreconditionFailed;
-  if (IsArchived(object->meta.storage_class) && call.request.http->method != "HEAD") return ErrorKind::kArchived;
+  if (IsArchived(object->meta.storage_class) && call.request.http->method != "HEAD")
+    return ErrorKind::kArchived;
   return RangedReply(call.request, *std::move(object));
 }
 

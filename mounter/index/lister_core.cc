@@ -306,7 +306,8 @@ void ListerCore::OnError(Interval& interval, const absl::Status& error) {
       return;
     }
   }
-  if (IsRetryable(error) && interval.tries < kTries) {
+  // Before the first key a wrong option is likelier than an outage, and the store has tried again by itself.
+  if (IsRetryable(error) && interval.tries < kTries && progress_.keys.load(std::memory_order_relaxed) > 0) {
     RestAndTryAgain(interval);
     return;
   }

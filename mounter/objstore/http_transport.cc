@@ -22,7 +22,22 @@ void HttpResponseHead::Clear() {
   fields_.clear();
 }
 
-void HttpResponseHead::AddLine(absl::string_view line) {
+bool HttpResponseHead::TakeLine(absl::string_view line) {
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
+  if (line.empty()) return status_ >= 200;
+  if (!absl::StartsWith(line, "HTTP/")) {
+    AddField(line);
+    return false;
+  }
+  Clear();
+  const size_t space = line.find(' ');
+  const bool known =
+      space != absl::string_view::npos && absl::SimpleAtoi(line.substr(space + 1, 3), &status_);
+  if (!known) status_ = 0;
+  return false;
+}
+
+void HttpResponseHead::AddField(absl::string_view line) {
   const size_t colon = line.find(':');
   if (colon == absl::string_view::npos) return;
   const auto begin = static_cast<uint32_t>(text_.size());

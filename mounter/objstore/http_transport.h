@@ -39,9 +39,9 @@ struct HttpRequest {
 class HttpResponseHead {
  public:
   void Clear();
-  void set_status(int status) { status_ = status; }
-  /// Takes one "Name: value" line without its line end. A line without colon is ignored.
-  void AddLine(absl::string_view line);
+  /// Takes the next line as it came: the status line (which begins anew), "Name: value", or the empty line at
+  /// the end. True when the head is whole; that of an interim answer (1xx) never is.
+  bool TakeLine(absl::string_view line);
 
   int status() const { return status_; }
   /// The trimmed value of the first header of this name (any case), or nullopt.
@@ -52,6 +52,8 @@ class HttpResponseHead {
   std::optional<uint64_t> ContentLength() const;
 
  private:
+  void AddField(absl::string_view line);
+
   struct Field {
     uint32_t name, colon, end;  // Offsets into text_.
   };

@@ -49,7 +49,7 @@ class Cancellation {
 
 /// What a listing says of one object. The views live as long as the ListPage that holds them.
 struct ListedObject {
-  absl::string_view key;  // Decoded bytes: any byte but NUL may occur.
+  absl::string_view key;  // Decoded bytes: any byte may occur.
   absl::string_view
       etag;  // As the service wrote it, without the quotes; letters keep their case. May be empty.
   uint64_t size = 0;

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace bucketvol {
+
+/// The kinds of requests, as services bill them.
+enum class StoreOperation { kGet, kList, kHead, kPut, kDelete, kPost };
+inline constexpr int kStoreOperations = 6;
+
+/// What went to and came from a store. Any thread may read; each number is exact, several together need not
+/// match.
+struct StoreMetrics {
+  std::atomic<uint64_t> requests[kStoreOperations] = {};  // Sent, repetitions included. By StoreOperation.
+  std::atomic<uint64_t> bytes_in{0};                      // Bodies of listings and objects.
+  std::atomic<uint64_t> bytes_out{0};
+  std::atomic<uint64_t> retries{0};    // Requests sent again.
+  std::atomic<uint64_t> throttled{0};  // Answers that asked for fewer requests.
+  std::atomic<uint64_t> errors{0};     // Calls that failed in the end, but for NotFound and Cancelled.
+  std::atomic<int64_t> in_flight{0};   // Calls without result yet, those that wait included.
+
+  // Why requests were sent again; the sum is `retries`.
+  std::atomic<uint64_t> retries_throttled{0};
+  std::atomic<uint64_t> retries_unavailable{0};
+  std::atomic<uint64_t> retries_timeout{0};
+  std::atomic<uint64_t> retries_bad_answer{0};
+
+  void CountRequest(StoreOperation operation) {
+    requests[static_cast<int>(operation)].fetch_add(1, std::memory_order_relaxed);
+  }
+  uint64_t Requests(StoreOperation operation) const {
+    return requests[static_cast<int>(operation)].load(std::memory_order_relaxed);
+  }
+};
+
+}  // namespace bucketvol

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace bucketvol {
+
+struct TransferLimits {
+  absl::Duration connect;  // The transport's library keeps this one.
+  absl::Duration first_byte;
+  absl::Duration stall;
+};
+
+/// Watches the progress of one HTTP transfer. Times are those of Clock::Elapsed. Not thread-safe.
+class TransferWatch {
+ public:
+  void Begin(absl::Duration now) {
+    begun_ = last_ = now;
+    phase_ = Phase::kConnecting;
+  }
+  /// The connection stands and the request goes out.
+  void Connected(absl::Duration now) {
+    last_ = now;
+    phase_ = Phase::kWaiting;
+  }
+  /// A byte of the answer came.
+  void Received(absl::Duration now) {
+    last_ = now;
+    phase_ = Phase::kReceiving;
+  }
+  bool connected() const { return phase_ != Phase::kConnecting; }
+
+  /// Says which limit is passed, or nullopt. `total` is for the whole transfer.
+  std::optional<std::string> Late(absl::Duration now, const TransferLimits& limits,
+                                  absl::Duration total) const;
+
+ private:
+  enum class Phase { kConnecting, kWaiting, kReceiving } phase_ = Phase::kConnecting;
+  absl::Duration begun_;
+  absl::Duration last_;
+};
+
+}  // namespace bucketvol

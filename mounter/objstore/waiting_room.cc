@@ -1,0 +1,89 @@
+#include "mounter/objstore/waiting_room.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace bucketvol {
+
+struct WaitingRoom::State : std::enable_shared_from_this<State> {
+  struct Seat {
+    Then then;
+    std::shared_ptr<Cancellation> cancellation;
+    uint64_t action = 0;
+  };
+
+  explicit State(Executor& e) : executor(e) {}
+
+  // Takes a seat out and goes on with `status`; does nothing when another reason was faster.
+  void Leave(uint64_t id, absl::Status status) {
+    Seat seat;
+    {
+      absl::MutexLock lock(&mu);
+      const auto found = seats.find(id);
+      if (found == seats.end()) return;
+      seat = std::move(found->second);
+      seats.erase(found);
+    }
+    if (seat.cancellation) seat.cancellation->RemoveAction(seat.action);
+    std::move(seat.then)(std::move(status));
+  }
+
+  // The action runs under the Cancellation's lock, so the rest happens elsewhere.
+  void WatchCancellation(uint64_t id, const std::shared_ptr<Cancellation>& cancellation) {
+    const uint64_t action = cancellation->AddAction([self = shared_from_this(), id] {
+      self->executor.Post([self, id] { self->Leave(id, absl::CancelledError("the request was cancelled")); });
+    });
+    {
+      absl::MutexLock lock(&mu);
+      const auto found = seats.find(id);
+      if (found != seats.end()) {
+        found->second.action = action;
+        return;
+      }
+    }
+    cancellation->RemoveAction(action);
+  }
+
+  Executor& executor;
+  absl::Mutex mu;  // Leaf.
+  bool closed ABSL_GUARDED_BY(mu) = false;
+  uint64_t next_id ABSL_GUARDED_BY(mu) = 1;
+  absl::flat_hash_map<uint64_t, Seat> seats ABSL_GUARDED_BY(mu);
+};
+
+WaitingRoom::WaitingRoom(Executor& executor) : state_(std::make_shared<State>(executor)) {}
+
+WaitingRoom::~WaitingRoom() { Close(); }
+
+void WaitingRoom::Wait(absl::Duration delay, std::shared_ptr<Cancellation> cancellation, Then then) {
+  uint64_t id = 0;
+  {
+    absl::MutexLock lock(&state_->mu);
+    if (!state_->closed) {
+      id = state_->next_id++;
+      state_->seats.emplace(id, State::Seat{std::move(then), cancellation, 0});
+    }
+  }
+  if (id == 0) return std::move(then)(absl::CancelledError("the object store is shutting down"));
+  // A room that closes meanwhile may destroy this object's owner: from here on only the shared state is
+  // touched.
+  const std::shared_ptr<State> state = state_;
+  if (cancellation) state->WatchCancellation(id, cancellation);
+  state->executor.PostAfter(delay, [state, id] { state->Leave(id, absl::OkStatus()); });
+}
+
+void WaitingRoom::Close() {
+  absl::flat_hash_map<uint64_t, State::Seat> seats;
+  {
+    absl::MutexLock lock(&state_->mu);
+    state_->closed = true;
+    seats.swap(state_->seats);
+  }
+  for (auto& [id, seat] : seats) {
+    if (seat.cancellation) seat.cancellation->RemoveAction(seat.action);
+    std::move(seat.then)(absl::CancelledError("the object store is shutting down"));
+  }
+}
+
+}  // namespace bucketvol

@@ -1,0 +1,136 @@
+"""The rig of the benchmarks: a bucketd to serve, a child to measure, and what the kernel says about it."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.request
+
+
+class Bucketd:
+    """A bucketd on a free port, stopped at the end of the `with` block."""
+
+    def __init__(self, bin_dir, *args):
+        self._command = [os.path.join(bin_dir, "bucketd"), "--listen", "127.0.0.1:0", *args]
+
+    def __enter__(self):
+        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        line = self._process.stdout.readline()
+        match = re.search(r"listening on (\S+)", line)
+        if not match:
+            raise RuntimeError(f"bucketd did not start: {line}")
+        self.url = match.group(1)
+        return self
+
+    def __exit__(self, *_):
+        self._process.terminate()
+        self._process.wait()
+
+    def stats(self):
+        with urllib.request.urlopen(self.url + "/-/stats") as answer:
+            return json.load(answer)
+
+    def reset(self):
+        urllib.request.urlopen(urllib.request.Request(self.url + "/-/reset", method="POST")).close()
+
+
+class Cgroup:
+    """A v1 or v2 memory cgroup with a limit, removed at the end of the `with` block."""
+
+    def __init__(self, limit_bytes):
+        v1 = "/sys/fs/cgroup/memory"
+        self._v1 = os.path.isdir(v1)
+        self.path = os.path.join(v1 if self._v1 else "/sys/fs/cgroup", f"bucketvol-bench-{os.getpid()}")
+        self._limit = limit_bytes
+
+    def __enter__(self):
+        os.makedirs(self.path, exist_ok=True)
+        self._write("memory.limit_in_bytes" if self._v1 else "memory.max", self._limit)
+        return self
+
+    def __exit__(self, *_):
+        for _ in range(100):
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError:
+                time.sleep(0.05)
+
+    def _write(self, name, value):
+        with open(os.path.join(self.path, name), "w") as file:
+            file.write(str(value))
+
+    def join(self):
+        self._write("cgroup.procs", os.getpid())
+
+    def oom_kills(self):
+        name = "memory.oom_control" if self._v1 else "memory.events"
+        with open(os.path.join(self.path, name)) as file:
+            return int(re.search(r"oom_kill (\d+)", file.read()).group(1))
+
+
+class Measured:
+    """What one command cost: wall and CPU seconds, and the peak of its anonymous memory."""
+
+    def __init__(self, command, cgroup=None, env=None):
+        self.command = command
+        self.peak_anonymous = 0
+        begin = time.monotonic()
+        with tempfile.TemporaryFile("w+") as errors:
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, env=env,
+                                       preexec_fn=cgroup.join if cgroup else None)
+            sampler = threading.Thread(target=self._sample, args=(process.pid,))
+            sampler.start()
+            _, status, usage = os.wait4(process.pid, 0)
+            self.wall = time.monotonic() - begin
+            process.returncode = os.waitstatus_to_exitcode(status)
+            sampler.join()
+            errors.seek(0)
+            self.errors = errors.read()
+        self.cpu = usage.ru_utime + usage.ru_stime
+        if process.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)}: exit {process.returncode}\n{self.errors}")
+
+    def _sample(self, pid):
+        while True:
+            try:
+                with open(f"/proc/{pid}/status") as file:
+                    match = re.search(r"RssAnon:\s+(\d+) kB", file.read())
+            except OSError:
+                return
+            if not match:
+                return  # A zombie has no memory.
+            self.peak_anonymous = max(self.peak_anonymous, int(match.group(1)) * 1024)
+            time.sleep(0.02)
+
+
+class Workspace:
+    """A temporary directory with state, run and mount directories; everything mounted in it is unmounted at the end."""
+
+    def __init__(self, bin_dir, root=None):
+        self.bucketvol = os.path.join(bin_dir, "bucketvol")
+        self._root = root
+
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix="bucketvol-bench-", dir=self._root)
+        self.mountpoint = os.path.join(self.path, "mnt")
+        os.mkdir(self.mountpoint)
+        return self
+
+    def __exit__(self, *_):
+        if os.path.ismount(self.mountpoint):
+            subprocess.run([self.bucketvol, "umount", self.mountpoint], check=False)
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def options(self, url, *more):
+        return ",".join([f"url={url}", "anonymous", f"state_dir={self.path}/state", f"run_dir={self.path}/run", *more])
+
+
+def drop_caches():
+    os.sync()
+    with open("/proc/sys/vm/drop_caches", "w") as file:
+        file.write("3")

@@ -1,0 +1,54 @@
+#!/bin/bash
+# The checks of `make check`, in order of cost. `tools/check.sh NAME` runs one of them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+sources() { git ls-files '*.cc' '*.h'; }
+
+check_format() { sources | xargs clang-format --dry-run -Werror; }
+
+check_edges() { python3 test/layering/include_edges.py; }
+
+# Clang knows the thread-safety annotations that g++ ignores.
+check_clang() {
+  cmake --preset clang >/dev/null
+  ninja -C build-clang
+}
+
+check_tidy() {
+  cmake --preset clang >/dev/null
+  ninja -C build-clang bv_proto >/dev/null
+  git ls-files 'mounter/*.cc' 'test/bucketd/*.cc' | xargs -P "$(nproc)" -n 4 clang-tidy -p build-clang --quiet
+}
+
+# Generated files are checked by tests: they compare the checked-in file with what the program writes.
+check_generated() { make all >/dev/null && ctest --test-dir build --output-on-failure -R generated; }
+
+sanitized() {
+  cmake --preset "$1" >/dev/null
+  ninja -C "build-$1"
+  ctest --test-dir "build-$1" --output-on-failure -LE 'soak|kernel'
+}
+check_asan() { sanitized asan; }
+check_tsan() { TSAN_OPTIONS="suppressions=$PWD/tools/tsan.supp" sanitized tsan; }
+
+# Each fuzz target runs for a few seconds from its seeds; a crash leaves its input behind and fails.
+check_fuzz() {
+  cmake --preset fuzz >/dev/null
+  ninja -C build-fuzz fuzz_targets
+  for target in build-fuzz/fuzz/*_fuzz; do
+    echo "fuzzing $(basename "$target")"
+    seeds="test/fuzz/seeds/$(basename "$target")"
+    work=$(mktemp -d)
+    "$target" -max_total_time="${FUZZ_SECONDS:-10}" -print_final_stats=0 -verbosity=0 -artifact_prefix="$work/" \
+      "$work" $([ -d "$seeds" ] && echo "$seeds")
+    rm -rf "$work"
+  done
+}
+
+checks="format edges clang tidy generated asan tsan fuzz"
+for name in ${1:-$checks}; do
+  echo "== $name"
+  "check_$name"
+done
+echo "all checks passed"

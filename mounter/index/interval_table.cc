@@ -11,9 +11,11 @@ namespace {
 
 // A part of fewer pages is not worth the page that is cut in two where it ends.
 constexpr double kLeastPartPages = 1.5;
-// Stretches are cut about so often until they are read: to give all streams work, and to keep it even at the end.
+// Stretches are cut about so often until they are read: to give all streams work, and to keep it even at the
+// end.
 constexpr double kCutsPerStretch = 2;
-// No interval is taken to be longer than so many times what has been read, and some pages: guesses may be without measure.
+// No interval is taken to be longer than so many times what has been read, and some pages: guesses may be
+// without measure.
 constexpr double kForesight = 2;
 constexpr double kForesightPages = 4;
 // Requests that may be lost by splitting: this share of the useful ones and so many per stream.
@@ -22,9 +24,12 @@ constexpr double kLostShareStarving = 0.05;  // When there is little else to do.
 constexpr double kLostPerStream = 1.5;
 // What a split costs on average: the cut page, and now and then an empty part.
 constexpr double kSplitCost = 0.7;
-// An interval that is so many times longer than foretold, and so many pages, shows that the map is wrong there.
+// An interval that is so many times longer than foretold, and so many pages, shows that the map is wrong
+// there.
 constexpr double kOverdueFactor = 2;
-constexpr double kOverduePages = 3;
+constexpr double kOverduePages = 8;
+// Nobody knows how far an interval without an end goes: no more points at once.
+constexpr int kMostOpenPoints = 16;
 // So many splits in a row that found nothing: leave the interval alone for a while.
 constexpr int kMissedSplits = 3;
 constexpr absl::Duration kSplitPause = absl::Seconds(1);
@@ -65,12 +70,9 @@ IntervalTable::Iterator IntervalTable::Find(const Interval& interval) {
 }
 
 KeyStretch IntervalTable::StretchOf(const Interval& interval) const {
-  return {interval.after,
-          interval.end,
-          interval.page,
-          interval.pages_in_directory,
-          interval.pages_in_landmark,
-          interval.trust};
+  return {
+      interval.after, interval.end, interval.page, interval.pages_in_directory, interval.pages_in_landmark,
+      interval.trust};
 }
 
 void IntervalTable::Estimate(Interval& interval) {
@@ -91,8 +93,9 @@ double IntervalTable::Credit(double share, int streams, double pages) const {
   return share * (useful_ + pages) + kLostPerStream * streams - lost_ - kSplitCost * probes_out_;
 }
 
-// How many pages one stream should have before it: an equal share of what is left; less where all that is read ahead could
-// not be kept; but not so few that cutting everything to that length would cost too many requests.
+// How many pages one stream should have before it: an equal share of what is left; less where all that is
+// read ahead could not be kept; but not so few that cutting everything to that length would cost too many
+// requests.
 double IntervalTable::PartPages(int limit) const {
   const double plausible = kForesight * (useful_ + kForesightPages);
   double guessed = 0;
@@ -141,7 +144,8 @@ std::vector<Interval*> IntervalTable::Plan(int idle, int limit, absl::Duration n
     }
     const double parts = std::min(it->pages_left / part, 1e6);
     if (parts < 2 || left() == 0 || !MaySplit(*it, now)) continue;
-    const int wanted = std::min(static_cast<int>(parts) - 1, left());
+    const int most = it->end ? left() : std::min(left(), kMostOpenPoints);
+    const int wanted = std::min(static_cast<int>(parts) - 1, most);
     const int count = std::min(wanted, SplitBudget(limit - left(), wanted));
     if (count > 0) Split(it, count, std::min(it->pages_left / (count + 1), part), chosen);
   }

@@ -40,8 +40,8 @@ struct Interval {
   double pages_in_landmark = 0;   // Read since a landmark was passed.
   double pages_left = 1;          // A guess.
   double pages_read = 0;
-  double due = kNotDue;           // It should have ended when so many had been read;
-  Trust trust = Trust::kYes;      // no longer, when it had not.
+  double due = kNotDue;       // It should have ended when so many had been read;
+  Trust trust = Trust::kYes;  // no longer, when it had not.
 
   uint64_t source = 0;     // The interval that this one was split off; 0: none.
   int probes_out = 0;      // Intervals split off whose first page has not come.

@@ -32,7 +32,7 @@ char* PutVarint(char* out, uint64_t value) {
 }
 
 char* PutText(char* out, absl::string_view text) {
-  std::memcpy(out, text.data(), text.size());
+  if (!text.empty()) std::memcpy(out, text.data(), text.size());
   return out + text.size();
 }
 
@@ -173,8 +173,7 @@ bool ReadRow(Input& in, RowParts& row) {
 // Writes the texts of a row to `text`, which has room for them, and returns the object that views them.
 ListedObject Unpack(const RowParts& row, absl::string_view previous_key, int64_t previous_ms, char* text) {
   ListedObject object;
-  std::memcpy(text, previous_key.data(), row.shared);
-  std::memcpy(text + row.shared, row.suffix, row.suffix_size);
+  PutText(PutText(text, previous_key.substr(0, row.shared)), {row.suffix, row.suffix_size});
   object.key = {text, row.key_bytes()};
   char* etag = text + row.key_bytes();
   char* rest = etag;
@@ -182,7 +181,7 @@ ListedObject Unpack(const RowParts& row, absl::string_view previous_key, int64_t
     UnpackHex(row.hex, (row.flags & kUpperHex) != 0, etag);
     rest += kHexDigits;
   }
-  std::memcpy(rest, row.etag, row.etag_size);
+  PutText(rest, {row.etag, row.etag_size});
   object.etag = {etag, row.etag_bytes()};
   object.size = row.size;
   object.modified_ms = previous_ms + UnZigZag(row.time);

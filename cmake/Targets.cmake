@@ -23,3 +23,21 @@ function(bucketvol_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
                        ENVIRONMENT "BUCKETVOL_BIN=${CMAKE_BINARY_DIR}/bin;BUCKETVOL_SOURCE=${CMAKE_SOURCE_DIR}")
 endfunction()
+
+# bucketvol_fuzz(NAME SOURCES... DEPENDS...): a libFuzzer program in fuzz/ of the build directory. Exists only with
+# BUCKETVOL_FUZZ, where the libraries are instrumented too; the target fuzz_targets builds them all.
+function(bucketvol_fuzz name)
+  if(NOT BUCKETVOL_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT TARGET fuzz_targets)
+    add_custom_target(fuzz_targets)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  add_dependencies(fuzz_targets ${name})
+endfunction()

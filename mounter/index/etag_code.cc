@@ -1,8 +1,8 @@
 #include "mounter/index/etag_code.h"
 
-#include <array>
+#include <bit>
+#include <cstring>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "mounter/base/coding.h"
@@ -10,35 +10,44 @@
 namespace bucketvol {
 namespace {
 
+static_assert(std::endian::native == std::endian::little);  // Eight digits are handled as one number.
+
 constexpr size_t kDigits = 32;
 constexpr size_t kBytes = kDigits / 2;
 
-// Per byte: the digit's value, and in the high bits whether it is a small letter, a capital, or no digit at
-// all.
-constexpr uint8_t kSmall = 0x10, kCapital = 0x20, kNoDigit = 0x40;
+constexpr uint64_t Repeat(uint64_t byte) { return byte * 0x0101010101010101u; }
 
-constexpr std::array<uint8_t, 256> MakeDigits() {
-  std::array<uint8_t, 256> table{};
-  for (auto& entry : table) entry = kNoDigit;
-  for (uint8_t i = 0; i < 10; ++i) table['0' + i] = i;
-  for (uint8_t i = 0; i < 6; ++i) {
-    table['a' + i] = static_cast<uint8_t>((10 + i) | kSmall);
-    table['A' + i] = static_cast<uint8_t>((10 + i) | kCapital);
-  }
-  return table;
+// What eight characters are if they are hexadecimal digits; anything for other characters.
+uint64_t ValuesOf(uint64_t digits) { return (digits & Repeat(0x0f)) + (digits >> 6 & Repeat(1)) * 9; }
+
+// Eight values from 0 to 15 as digits. `letter_gap` lies between '9' and the first letter: 7 for 'A', 39 for
+// 'a'.
+uint64_t DigitsOf(uint64_t values, uint64_t letter_gap) {
+  const uint64_t letters = (values + Repeat(6)) >> 4 & Repeat(1);
+  return values + Repeat('0') + letters * letter_gap;
 }
-constexpr std::array<uint8_t, 256> kDigitOf = MakeDigits();
 
-// Returns the marks of all digits together.
-uint8_t ParseDigits(absl::string_view digits, char* bytes) {
-  uint8_t marks = 0;
-  for (size_t i = 0; i < kBytes; ++i) {
-    const uint8_t high = kDigitOf[static_cast<uint8_t>(digits[2 * i])];
-    const uint8_t low = kDigitOf[static_cast<uint8_t>(digits[2 * i + 1])];
-    marks |= high | low;
-    bytes[i] = static_cast<char>(high << 4 | (low & 15));
+// Eight values to four bytes, the first value in the high half of the first byte.
+uint32_t Pack(uint64_t values) {
+  values = (values << 4 | values >> 8) & 0x00ff00ff00ff00ffu;
+  values = (values | values >> 8) & 0x0000ffff0000ffffu;
+  return static_cast<uint32_t>(values | values >> 16);
+}
+
+// Turns 32 digits into 16 bytes. kLower, kUpper, or kOpaque when writing the digits again would give others.
+EtagKind ParseDigits(absl::string_view digits, char* bytes) {
+  uint64_t not_lower = 0, not_upper = 0;
+  for (size_t i = 0; i < kDigits; i += 8) {
+    uint64_t word;
+    std::memcpy(&word, digits.data() + i, 8);
+    const uint64_t values = ValuesOf(word) & Repeat(0x0f);
+    not_lower |= word ^ DigitsOf(values, 39);
+    not_upper |= word ^ DigitsOf(values, 7);
+    const uint32_t packed = Pack(values);
+    std::memcpy(bytes + i / 2, &packed, 4);
   }
-  return marks & 0xf0;
+  if (not_lower == 0) return EtagKind::kLower;
+  return not_upper == 0 ? EtagKind::kUpper : EtagKind::kOpaque;
 }
 
 // The N of "-N", if writing N again gives the same bytes.
@@ -84,18 +93,17 @@ std::optional<absl::string_view> ConsumeOpaque(absl::string_view& in) {
 EtagKind AppendEtag(std::string& out, absl::string_view etag) {
   if (etag.size() < kDigits) return AppendOpaque(out, etag);
   char bytes[kBytes];
-  const uint8_t marks = ParseDigits(etag, bytes);
-  if ((marks & kNoDigit) != 0 || marks == (kSmall | kCapital)) return AppendOpaque(out, etag);
-  const bool upper = marks == kCapital;
+  const EtagKind kind = ParseDigits(etag, bytes);
+  if (kind == EtagKind::kOpaque) return AppendOpaque(out, etag);
   if (etag.size() == kDigits) {
     out.append(bytes, kBytes);
-    return upper ? EtagKind::kUpper : EtagKind::kLower;
+    return kind;
   }
   const auto parts = ParseParts(etag.substr(kDigits));
   if (!parts) return AppendOpaque(out, etag);
   out.append(bytes, kBytes);
   AppendVarint(out, *parts);
-  return upper ? EtagKind::kUpperParts : EtagKind::kLowerParts;
+  return kind == EtagKind::kUpper ? EtagKind::kUpperParts : EtagKind::kLowerParts;
 }
 
 std::optional<std::string> ConsumeEtag(EtagKind kind, absl::string_view& in) {

@@ -27,6 +27,7 @@ TreeSettings TreeSettingsOf(const IndexBuildSettings& settings) {
   tree.umask = settings.umask;
   tree.uid = settings.uid;
   tree.gid = settings.gid;
+  tree.memory_bytes = settings.memory_bytes;
   tree.directory_time = settings.now;
   return tree;
 }

@@ -80,18 +80,18 @@ absl::Status ObjectTableWriter::Add(absl::string_view path, absl::string_view et
     return absl::InvalidArgumentError(
         absl::StrCat("ETag is longer than ", kMaxEtag, " bytes: ", prefix_, path));
   }
-  if (rows_ % format::kRowsPerBlock == 0) BeginBlock();
   if (device >= cursors_.size()) cursors_.resize(device + 1, AddressSpace::kEdgeBlocks);
+  if (rows_ % format::kRowsPerBlock == 0) BeginBlock();
 
-  etag_.clear();
-  const EtagKind kind = AppendEtag(etag_, etag);
+  const size_t head = block_.size();
   const size_t shared = CommonPrefix(last_path_, path);
-  block_.push_back(static_cast<char>(static_cast<unsigned>(kind) | device << format::kEtagKindBits));
+  block_.push_back('\0');
   AppendVarint(block_, size);
   AppendVarint(block_, shared);
   AppendVarint(block_, path.size() - shared);
   block_.append(path.data() + shared, path.size() - shared);
-  block_.append(etag_);
+  const EtagKind kind = AppendEtag(block_, etag);
+  block_[head] = static_cast<char>(static_cast<unsigned>(kind) | device << format::kEtagKindBits);
 
   last_path_.assign(path.data(), path.size());
   cursors_[device] += AddressSpace::BlocksOf(size);

@@ -21,9 +21,11 @@ SpillStack::SpillStack(std::string directory, size_t memory_bytes)
 
 absl::Status SpillStack::Push(absl::string_view a, absl::string_view b) {
   if (used_ + a.size() + b.size() > capacity_) RETURN_IF_ERROR(Spill());
-  std::memcpy(memory_.get() + used_, a.data(), a.size());
-  std::memcpy(memory_.get() + used_ + a.size(), b.data(), b.size());
-  used_ += a.size() + b.size();
+  for (const absl::string_view part : {a, b}) {
+    if (part.empty()) continue;
+    std::memcpy(memory_.get() + used_, part.data(), part.size());
+    used_ += part.size();
+  }
   return absl::OkStatus();
 }
 

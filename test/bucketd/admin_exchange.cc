@@ -32,7 +32,8 @@ Reply AdminExchange::Finish() {
   if (get && request_.path == "/-/log") return Log();
   if (post && request_.path == "/-/reset") return Reset();
   if (post && request_.path == "/-/config") return Configure();
-  return Text(404, "text/plain", "no such admin call: GET /-/stats, GET /-/log?n=N, POST /-/reset, POST /-/config\n");
+  return Text(404, "text/plain",
+              "no such admin call: GET /-/stats, GET /-/log?n=N, POST /-/reset, POST /-/config\n");
 }
 
 Reply AdminExchange::Reset() {

@@ -33,7 +33,8 @@ void ApiExchange::Open(const Settings& settings) {
   request_.operation = Classify(request_);
   Note();
   const OperationClass operation_class = ClassOf(request_.operation);
-  const absl::string_view subject = operation_class == OperationClass::kList ? request_.Param("prefix") : request_.key();
+  const absl::string_view subject =
+      operation_class == OperationClass::kList ? request_.Param("prefix") : request_.key();
   fault_ = DecideFault(settings.faults, operation_class, subject, service_.clock().Elapsed(), settings.seed);
   if (!refusal_.has_value()) refusal_ = CheckKey(request_);
   if (!refusal_.has_value()) PrepareBody();
@@ -42,8 +43,8 @@ void ApiExchange::Open(const Settings& settings) {
 // Which bucket and key are meant, and whether the client may.
 void ApiExchange::Identify(const Settings& settings) {
   BucketStore& buckets = service_.buckets();
-  std::vector<Address> addresses =
-      ReadAddresses(http_, request_.params, [&buckets](absl::string_view name) { return buckets.Exists(name); });
+  std::vector<Address> addresses = ReadAddresses(
+      http_, request_.params, [&buckets](absl::string_view name) { return buckets.Exists(name); });
   size_t chosen = 0;
   if (!settings.credentials.access_key.empty()) {
     Outcome<Authentication> authentication = Authenticate(request_, addresses, settings, now_);
@@ -59,14 +60,16 @@ void ApiExchange::Identify(const Settings& settings) {
 }
 
 void ApiExchange::PrepareBody() {
-  const bool to_file = request_.operation == Operation::kPutObject || request_.operation == Operation::kUploadPart ||
+  const bool to_file = request_.operation == Operation::kPutObject ||
+                       request_.operation == Operation::kUploadPart ||
                        request_.operation == Operation::kAppend;
   const Authentication* authentication = authentication_.has_value() ? &*authentication_ : nullptr;
   if (!to_file) return body_.Start(request_, authentication, std::nullopt);
   const std::shared_ptr<Bucket> bucket = service_.buckets().Find(request_.bucket());
   if (bucket == nullptr || bucket->writable() == nullptr) {
-    refusal_ = bucket == nullptr ? ServiceError{ErrorKind::kNoSuchBucket, "", {{"BucketName", request_.bucket()}}}
-                                 : ServiceError{ErrorKind::kAccessDenied, "A synthetic bucket is read-only.", {}};
+    refusal_ = bucket == nullptr
+                   ? ServiceError{ErrorKind::kNoSuchBucket, "", {{"BucketName", request_.bucket()}}}
+                   : ServiceError{ErrorKind::kAccessDenied, "A synthetic bucket is read-only.", {}};
     return;
   }
   absl::StatusOr<StagedFile> file = bucket->writable()->Stage();
@@ -77,8 +80,8 @@ void ApiExchange::PrepareBody() {
 void ApiExchange::Note() {
   const OperationClass operation_class = ClassOf(request_.operation);
   service_.stats().CountRequest(worker_, operation_class);
-  log_number_ = service_.log().Begin({NameOf(operation_class), http_.method, request_.bucket(), request_.key(),
-                                      http_.Get("range"), http_.query});
+  log_number_ = service_.log().Begin({NameOf(operation_class), http_.method, request_.bucket(),
+                                      request_.key(), http_.Get("range"), http_.query});
 }
 
 void ApiExchange::OnBody(absl::string_view data) {
@@ -88,19 +91,20 @@ void ApiExchange::OnBody(absl::string_view data) {
 
 Reply ApiExchange::Finish() {
   const Settings& settings = service_.settings().Get(worker_);
-  Outcome<Reply> answer = Answer();
+  Outcome<Reply> answer = Answer(settings);
   Reply reply = answer.ok() ? *std::move(answer) : MakeErrorReply(answer.error(), request_, request_id_);
   Complete(reply, settings);
   return reply;
 }
 
-Outcome<Reply> ApiExchange::Answer() {
+Outcome<Reply> ApiExchange::Answer(const Settings& settings) {
   if (const std::optional<ErrorKind> kind = ErrorOf(fault_.kind); kind.has_value()) return *kind;
   if (refusal_.has_value()) return *refusal_;
   Outcome<Nothing> body = body_.Finish(request_);
   if (!body.ok()) return body.error();
   const bool wrong_etag = fault_.kind == FaultKind::kWrongEtag;
-  Call call = {request_, service_.buckets(), now_, body_, service_.uploads(), DamageOf(fault_.kind), wrong_etag};
+  Call call = {request_,        service_.buckets(),    now_,      body_, service_.uploads(),
+               settings.region, DamageOf(fault_.kind), wrong_etag};
   Outcome<Reply> reply = HandlerOf(request_.operation)(call);
   if (reply.ok()) ApplyFault(fault_, request_, *reply);
   return reply;

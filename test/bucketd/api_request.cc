@@ -35,8 +35,10 @@ Address VirtualHosted(absl::string_view bucket, absl::string_view path) {
 }
 
 // The longest beginning of `host` that ends before a dot and names a bucket: S3 bucket names may hold dots.
-absl::string_view ExistingBucketOf(absl::string_view host, const std::function<bool(absl::string_view)>& exists) {
-  for (size_t dot = host.rfind('.'); dot != absl::string_view::npos && dot > 0; dot = host.rfind('.', dot - 1)) {
+absl::string_view ExistingBucketOf(absl::string_view host,
+                                   const std::function<bool(absl::string_view)>& exists) {
+  for (size_t dot = host.rfind('.'); dot != absl::string_view::npos && dot > 0;
+       dot = host.rfind('.', dot - 1)) {
     if (exists(host.substr(0, dot))) return host.substr(0, dot);
   }
   return {};
@@ -49,18 +51,21 @@ bool LooksLikeServiceEndpoint(absl::string_view label) {
 // On "/" of an unknown host: true when the query makes sense for a bucket only.
 bool AsksForBucket(const HttpRequest& request, const std::vector<QueryParam>& params) {
   if (request.method != "GET") return true;
-  constexpr absl::string_view kBucketOnly[] = {"list-type", "delimiter", "location", "acl", "uploads", "versions",
-                                               "bucketInfo", "encoding-type"};
+  constexpr absl::string_view kBucketOnly[] = {"list-type", "delimiter", "location",   "acl",
+                                               "uploads",   "versions",  "bucketInfo", "encoding-type"};
   return std::any_of(params.begin(), params.end(), [&](const QueryParam& param) {
     return std::find(std::begin(kBucketOnly), std::end(kBucketOnly), param.name) != std::end(kBucketOnly);
   });
 }
 
-bool UnknownHostIsBucket(const HttpRequest& request, const std::vector<QueryParam>& params, absl::string_view host,
-                         const std::function<bool(absl::string_view)>& exists) {
+bool UnknownHostIsBucket(const HttpRequest& request, const std::vector<QueryParam>& params,
+                         absl::string_view host, const std::function<bool(absl::string_view)>& exists) {
   const absl::string_view label = host.substr(0, host.find('.'));
-  if (absl::EndsWithIgnoreCase(host, ".localhost")) return true;
+  const bool below_localhost = absl::EndsWithIgnoreCase(host, ".localhost");
+  const bool nothing_between = label.size() + absl::string_view(".localhost").size() == host.size();
+  if (below_localhost && nothing_between) return true;
   if (LooksLikeServiceEndpoint(label)) return false;
+  if (below_localhost) return true;
   if (request.path == "/") return AsksForBucket(request, params);
   return !exists(PathStyle(request.path).bucket);
 }
@@ -71,15 +76,15 @@ Operation ClassifyService(const ApiRequest& request) {
 
 Operation ClassifyBucketGet(const ApiRequest& request) {
   constexpr std::pair<absl::string_view, Operation> kByParam[] = {
-      {"location", Operation::kBucketLocation}, {"acl", Operation::kBucketAcl},
-      {"bucketInfo", Operation::kBucketInfo},   {"stat", Operation::kBucketInfo},
+      {"location", Operation::kBucketLocation},     {"acl", Operation::kBucketAcl},
+      {"bucketInfo", Operation::kBucketInfo},       {"stat", Operation::kBucketStat},
       {"versioning", Operation::kBucketVersioning}, {"uploads", Operation::kListUploads},
       {"versions", Operation::kListVersions}};
   for (const auto& [param, operation] : kByParam) {
     if (request.Has(param)) return operation;
   }
-  for (const absl::string_view other : {"tagging", "policy", "cors", "lifecycle", "encryption", "object-lock", "logging",
-                                        "website", "replication", "inventory", "referer"}) {
+  for (const absl::string_view other : {"tagging", "policy", "cors", "lifecycle", "encryption", "object-lock",
+                                        "logging", "website", "replication", "inventory", "referer"}) {
     if (request.Has(other)) return Operation::kUnsupported;
   }
   return request.Param("list-type") == "2" ? Operation::kListObjectsV2 : Operation::kListObjects;
@@ -116,7 +121,7 @@ Operation ClassifyObjectPut(const ApiRequest& request) {
 Operation ClassifyObjectPost(const ApiRequest& request) {
   if (request.Has("uploads")) return Operation::kInitiateUpload;
   if (request.Has("uploadId")) return Operation::kCompleteUpload;
-  return request.Has("append") ? Operation::kAppend : Operation::kUnsupported;
+  return request.Has("append") ? Operation::kAppend : Operation::kWrongMethod;
 }
 
 Operation ClassifyObjectDelete(const ApiRequest& request) {
@@ -157,7 +162,8 @@ std::vector<Address> ReadAddresses(const HttpRequest& request, const std::vector
 }
 
 absl::string_view NameOf(OperationClass operation_class) {
-  constexpr absl::string_view kNames[kOperationClasses] = {"GET", "HEAD", "LIST", "PUT", "DELETE", "POST", "OTHER"};
+  constexpr absl::string_view kNames[kOperationClasses] = {"GET",    "HEAD", "LIST", "PUT",
+                                                           "DELETE", "POST", "OTHER"};
   return kNames[static_cast<int>(operation_class)];
 }
 
@@ -185,30 +191,54 @@ Operation Classify(const ApiRequest& request) {
   if (method == "HEAD") return request.Has("objectMeta") ? Operation::kObjectMeta : Operation::kHeadObject;
   if (method == "PUT") return ClassifyObjectPut(request);
   if (method == "POST") return ClassifyObjectPost(request);
-  return method == "DELETE" ? ClassifyObjectDelete(request) : Operation::kUnsupported;
+  return method == "DELETE" ? ClassifyObjectDelete(request) : Operation::kWrongMethod;
 }
 
 OperationClass ClassOf(Operation operation) {
   switch (operation) {
-    case Operation::kGetObject: case Operation::kGetSymlink:
+    case Operation::kGetObject:
+    case Operation::kGetSymlink:
       return OperationClass::kGet;
-    case Operation::kHeadObject: case Operation::kObjectMeta: case Operation::kHeadBucket:
+    case Operation::kHeadObject:
+    case Operation::kObjectMeta:
+    case Operation::kHeadBucket:
       return OperationClass::kHead;
-    case Operation::kListObjects: case Operation::kListObjectsV2: case Operation::kListVersions:
+    case Operation::kListObjects:
+    case Operation::kListObjectsV2:
+    case Operation::kListVersions:
       return OperationClass::kList;
-    case Operation::kPutObject: case Operation::kCopyObject: case Operation::kPutSymlink: case Operation::kUploadPart:
-    case Operation::kCopyPart: case Operation::kCreateBucket: case Operation::kPutObjectAcl:
-    case Operation::kPutTagging: case Operation::kPutBucketSetting:
+    case Operation::kPutObject:
+    case Operation::kCopyObject:
+    case Operation::kPutSymlink:
+    case Operation::kUploadPart:
+    case Operation::kCopyPart:
+    case Operation::kCreateBucket:
+    case Operation::kPutObjectAcl:
+    case Operation::kPutTagging:
+    case Operation::kPutBucketSetting:
       return OperationClass::kPut;
-    case Operation::kDeleteObject: case Operation::kDeleteBucket: case Operation::kAbortUpload:
+    case Operation::kDeleteObject:
+    case Operation::kDeleteBucket:
+    case Operation::kAbortUpload:
     case Operation::kDeleteTagging:
       return OperationClass::kDelete;
-    case Operation::kBatchDelete: case Operation::kAppend: case Operation::kInitiateUpload:
+    case Operation::kBatchDelete:
+    case Operation::kAppend:
+    case Operation::kInitiateUpload:
     case Operation::kCompleteUpload:
       return OperationClass::kPost;
-    case Operation::kListBuckets: case Operation::kBucketLocation: case Operation::kBucketInfo:
-    case Operation::kBucketAcl: case Operation::kBucketVersioning: case Operation::kListUploads:
-    case Operation::kListParts: case Operation::kObjectAcl: case Operation::kGetTagging: case Operation::kUnsupported:
+    case Operation::kListBuckets:
+    case Operation::kBucketLocation:
+    case Operation::kBucketInfo:
+    case Operation::kBucketStat:
+    case Operation::kBucketAcl:
+    case Operation::kBucketVersioning:
+    case Operation::kListUploads:
+    case Operation::kListParts:
+    case Operation::kObjectAcl:
+    case Operation::kGetTagging:
+    case Operation::kWrongMethod:
+    case Operation::kUnsupported:
       break;
   }
   return OperationClass::kOther;
@@ -218,7 +248,8 @@ Dialect DetectDialect(const HttpRequest& request, const std::vector<QueryParam>&
   if (absl::StartsWith(request.Get("authorization"), "AWS4-")) return Dialect::kS3;
   if (std::any_of(request.headers.begin(), request.headers.end(), IsOssHeader)) return Dialect::kOss;
   const bool oss_query = std::any_of(params.begin(), params.end(), [](const QueryParam& param) {
-    return param.name == "OSSAccessKeyId" || absl::StartsWith(param.name, "x-oss-") || param.name == "objectMeta" || param.name == "bucketInfo";
+    return param.name == "OSSAccessKeyId" || absl::StartsWith(param.name, "x-oss-") ||
+           param.name == "objectMeta" || param.name == "bucketInfo";
   });
   return oss_query ? Dialect::kOss : Dialect::kS3;
 }

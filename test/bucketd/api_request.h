@@ -26,25 +26,59 @@ struct Address {
   bool virtual_hosted = false;
 };
 
-/// Reads Host and path. `exists` tells whether a bucket of that name is served: a host of the form BUCKET.anything names a
-/// bucket, yet `store.example.com/bucket/key` is path style too, so what exists decides, then the form. IP addresses and
-/// localhost are always path style, BUCKET.localhost never.
+/// Reads Host and path. `exists` tells whether a bucket of that name is served: a host of the form
+/// BUCKET.anything names a bucket, yet `store.example.com/bucket/key` is path style too, so what exists
+/// decides, then the form. IP addresses and localhost are always path style, BUCKET.localhost never;
+/// s3.ANY.localhost and oss-REGION.ANY.localhost are endpoints.
 ///
-/// The second address, if any, is another reading, right only if the signature says so: ali-oss, told an IP endpoint with
-/// `sldEnable`, sends `Host: BUCKET.REGION.aliyuncs.com` with the path `/BUCKET/key` and signs `/BUCKET/key`.
+/// The second address, if any, is another reading, right only if the signature says so: ali-oss, told an IP
+/// endpoint with `sldEnable`, sends `Host: BUCKET.REGION.aliyuncs.com` with the path `/BUCKET/key` and signs
+/// `/BUCKET/key`.
 std::vector<Address> ReadAddresses(const HttpRequest& request, const std::vector<QueryParam>& params,
                                    const std::function<bool(absl::string_view)>& exists);
 
 enum class Operation {
-  kListBuckets, kCreateBucket, kDeleteBucket, kHeadBucket, kBucketLocation, kBucketInfo, kBucketAcl, kBucketVersioning,
-  kPutBucketSetting, kListObjects, kListObjectsV2, kListVersions, kListUploads, kBatchDelete,
-  kGetObject, kHeadObject, kObjectMeta, kPutObject, kCopyObject, kDeleteObject, kPutSymlink, kGetSymlink, kAppend,
-  kInitiateUpload, kUploadPart, kCopyPart, kCompleteUpload, kAbortUpload, kListParts,
-  kObjectAcl, kPutObjectAcl, kGetTagging, kPutTagging, kDeleteTagging, kUnsupported,
+  kListBuckets,
+  kCreateBucket,
+  kDeleteBucket,
+  kHeadBucket,
+  kBucketLocation,
+  kBucketInfo,
+  kBucketStat,
+  kBucketAcl,
+  kBucketVersioning,
+  kPutBucketSetting,
+  kListObjects,
+  kListObjectsV2,
+  kListVersions,
+  kListUploads,
+  kBatchDelete,
+  kGetObject,
+  kHeadObject,
+  kObjectMeta,
+  kPutObject,
+  kCopyObject,
+  kDeleteObject,
+  kPutSymlink,
+  kGetSymlink,
+  kAppend,
+  kInitiateUpload,
+  kUploadPart,
+  kCopyPart,
+  kCompleteUpload,
+  kAbortUpload,
+  kListParts,
+  kObjectAcl,
+  kPutObjectAcl,
+  kGetTagging,
+  kPutTagging,
+  kDeleteTagging,
+  kWrongMethod,
+  kUnsupported,
 };
 
-/// How operations are counted and matched by faults: method names, LIST for listings of objects, OTHER for service and bucket
-/// settings, lists of uploads and the like.
+/// How operations are counted and matched by faults: method names, LIST for listings of objects, OTHER for
+/// service and bucket settings, lists of uploads and the like.
 enum class OperationClass { kGet, kHead, kList, kPut, kDelete, kPost, kOther };
 constexpr int kOperationClasses = 7;
 absl::string_view NameOf(OperationClass operation_class);

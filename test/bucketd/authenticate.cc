@@ -20,6 +20,7 @@ namespace bucketvol::bucketd {
 namespace {
 
 constexpr int64_t kMaxSkew = 15 * 60;
+constexpr int64_t kLongestPresign = 7 * 24 * 3600;  // Of the V4 schemes.
 constexpr absl::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 
 /// Everything a client says about its signature, from whichever place it was in.
@@ -28,10 +29,10 @@ struct Claim {
   std::string access_key;
   std::string signature;
   std::string token;
-  std::string time;        // As it enters the string to sign.
-  int64_t unix_time = 0;   // Of signing; presigned V1: of the end.
-  int64_t expires = 0;     // Presigned: seconds after unix_time.
-  Scope scope;             // V4 schemes.
+  std::string time;                  // As it enters the string to sign.
+  int64_t unix_time = 0;             // Of signing; presigned V1: of the end.
+  int64_t expires = 0;               // Presigned: seconds after unix_time.
+  Scope scope;                       // V4 schemes.
   std::vector<std::string> headers;  // AdditionalHeaders or SignedHeaders.
   std::string payload_hash;
 };
@@ -68,7 +69,8 @@ std::vector<std::string> SplitNames(absl::string_view names) {
   return absl::StrSplit(absl::AsciiStrToLower(names), ';', absl::SkipEmpty());
 }
 
-bool ReadV4Header(const ApiRequest& request, absl::string_view fields, absl::string_view names_field, Claim& claim) {
+bool ReadV4Header(const ApiRequest& request, absl::string_view fields, absl::string_view names_field,
+                  Claim& claim) {
   claim.signature = FieldOf(fields, "Signature");
   claim.headers = SplitNames(FieldOf(fields, names_field));
   claim.time = std::string(request.ServiceHeader("date"));
@@ -83,8 +85,11 @@ bool ReadV4Header(const ApiRequest& request, absl::string_view fields, absl::str
   return ParseCompactTime(claim.time, claim.unix_time);
 }
 
-bool ReadV4Query(const ApiRequest& request, absl::string_view prefix, absl::string_view names_param, Claim& claim) {
-  const auto param = [&](absl::string_view name) { return std::string(request.Param(absl::StrCat(prefix, name))); };
+bool ReadV4Query(const ApiRequest& request, absl::string_view prefix, absl::string_view names_param,
+                 Claim& claim) {
+  const auto param = [&](absl::string_view name) {
+    return std::string(request.Param(absl::StrCat(prefix, name)));
+  };
   const bool oss = request.dialect == Dialect::kOss;
   claim.presigned = true;
   claim.signature = param(oss ? "signature" : "Signature");
@@ -93,7 +98,8 @@ bool ReadV4Query(const ApiRequest& request, absl::string_view prefix, absl::stri
   claim.headers = SplitNames(request.Param(names_param));
   claim.payload_hash = std::string(kUnsignedPayload);
   return ParseCredential(param(oss ? "credential" : "Credential"), claim) &&
-         ParseCompactTime(claim.time, claim.unix_time) && absl::SimpleAtoi(param(oss ? "expires" : "Expires"), &claim.expires);
+         ParseCompactTime(claim.time, claim.unix_time) &&
+         absl::SimpleAtoi(param(oss ? "expires" : "Expires"), &claim.expires);
 }
 
 bool ReadV1Header(const ApiRequest& request, absl::string_view fields, Claim& claim) {
@@ -102,6 +108,8 @@ bool ReadV1Header(const ApiRequest& request, absl::string_view fields, Claim& cl
   claim.access_key = std::string(fields.substr(0, colon));
   claim.signature = std::string(fields.substr(colon + 1));
   claim.token = std::string(request.ServiceHeader("security-token"));
+  // The Python SDK alibabacloud-oss-v2 leaves the prefix out in V1.
+  if (claim.token.empty()) claim.token = std::string(request.http->Get("security-token"));
   claim.time = std::string(request.ServiceHeader("date"));
   if (claim.time.empty()) claim.time = std::string(request.http->Get("date"));
   return ParseHttpTime(claim.time, claim.unix_time);
@@ -159,9 +167,11 @@ struct Expectation {
 std::vector<QueryParam> ParamsWithoutSignature(const ApiRequest& request, Scheme scheme) {
   const absl::string_view name = scheme == Scheme::kOssV4 ? "x-oss-signature"
                                  : scheme == Scheme::kS3  ? "X-Amz-Signature"
-                                                              : "Signature";
+                                                          : "Signature";
   std::vector<QueryParam> params = request.params;
-  params.erase(std::remove_if(params.begin(), params.end(), [&](const QueryParam& p) { return p.name == name; }), params.end());
+  params.erase(
+      std::remove_if(params.begin(), params.end(), [&](const QueryParam& p) { return p.name == name; }),
+      params.end());
   return params;
 }
 
@@ -169,8 +179,8 @@ Expectation Expect(Scheme scheme, const ApiRequest& request, const Address& addr
                    absl::string_view secret) {
   const std::vector<QueryParam> params =
       claim.presigned ? ParamsWithoutSignature(request, scheme) : request.params;
-  const SigningInput input = {request.http->method, request.http->path, address.bucket,
-                              address.key,          &params,            &request.http->headers};
+  const SigningInput input = {request.http->method,  request.http->path, address.bucket, address.key, &params,
+                              &request.http->headers};
   Expectation expected;
   if (scheme == Scheme::kOssV1) {
     expected.string_to_sign = OssV1StringToSign(input, claim.time);
@@ -180,8 +190,8 @@ Expectation Expect(Scheme scheme, const ApiRequest& request, const Address& addr
   const bool oss = scheme == Scheme::kOssV4;
   expected.canonical_request = oss ? OssV4CanonicalRequest(input, claim.headers, claim.payload_hash)
                                    : S3CanonicalRequest(input, claim.headers, claim.payload_hash);
-  expected.string_to_sign = V4StringToSign(oss ? "OSS4-HMAC-SHA256" : "AWS4-HMAC-SHA256", claim.time, claim.scope,
-                                           expected.canonical_request);
+  expected.string_to_sign = V4StringToSign(oss ? "OSS4-HMAC-SHA256" : "AWS4-HMAC-SHA256", claim.time,
+                                           claim.scope, expected.canonical_request);
   expected.signing_key = SigningKey(oss ? "aliyun_v4" : "AWS4", secret, claim.scope);
   expected.signature = V4Signature(expected.signing_key, expected.string_to_sign);
   return expected;
@@ -189,15 +199,18 @@ Expectation Expect(Scheme scheme, const ApiRequest& request, const Address& addr
 
 ServiceError Mismatch(Dialect dialect, const Claim& claim, const Expectation& expected) {
   ServiceError error = {ErrorKind::kSignatureMismatch, "", {}};
-  error.details.emplace_back(dialect == Dialect::kOss ? "OSSAccessKeyId" : "AWSAccessKeyId", claim.access_key);
+  error.details.emplace_back(dialect == Dialect::kOss ? "OSSAccessKeyId" : "AWSAccessKeyId",
+                             claim.access_key);
   error.details.emplace_back("StringToSign", expected.string_to_sign);
   error.details.emplace_back("SignatureProvided", claim.signature);
-  if (!expected.canonical_request.empty()) error.details.emplace_back("CanonicalRequest", expected.canonical_request);
+  if (!expected.canonical_request.empty())
+    error.details.emplace_back("CanonicalRequest", expected.canonical_request);
   return error;
 }
 
 std::optional<ServiceError> CheckTime(Scheme scheme, const Claim& claim, int64_t now) {
   if (claim.presigned) {
+    if (claim.expires > kLongestPresign) return ServiceError{ErrorKind::kPresignedTooLong, "", {}};
     const bool over = now > claim.unix_time + (scheme == Scheme::kOssV1 ? 0 : claim.expires);
     const bool early = scheme != Scheme::kOssV1 && claim.unix_time > now + kMaxSkew;
     if (!over && !early) return std::nullopt;
@@ -216,12 +229,15 @@ std::optional<ServiceError> CheckTime(Scheme scheme, const Claim& claim, int64_t
 std::optional<ServiceError> CheckScope(Scheme scheme, const Claim& claim, absl::string_view region) {
   if (scheme == Scheme::kOssV1) return std::nullopt;
   const bool oss = scheme == Scheme::kOssV4;
-  if (claim.scope.end != (oss ? "aliyun_v4_request" : "aws4_request")) return ServiceError{ErrorKind::kMalformedAuthorization, "", {}};
+  if (claim.scope.end != (oss ? "aliyun_v4_request" : "aws4_request"))
+    return ServiceError{ErrorKind::kMalformedAuthorization, "", {}};
   if (region.empty() || claim.scope.region == region) return std::nullopt;
   return ServiceError{ErrorKind::kWrongRegion, "", {{"Region", std::string(region)}}};
 }
 
 std::optional<ServiceError> CheckToken(const Claim& claim, const Credentials& credentials) {
+  // To the services a temporary key without its token is a key that does not exist.
+  if (claim.token.empty() && !credentials.session_token.empty()) return ServiceError{ErrorKind::kInvalidAccessKey, "", {}};
   if (EqualSecrets(claim.token, credentials.session_token.Reveal())) return std::nullopt;
   return ServiceError{ErrorKind::kInvalidToken, "", {}};
 }
@@ -233,7 +249,8 @@ bool IsSigned(const Claim& claim, absl::string_view name) {
 // SigV4 names what it signs: Host and everything of the service's own must be among it.
 std::optional<ServiceError> CheckSignedHeaders(Scheme scheme, const ApiRequest& request, const Claim& claim) {
   if (scheme != Scheme::kS3) return std::nullopt;
-  if (!IsSigned(claim, "host")) return ServiceError{ErrorKind::kUnsignedHeader, "", {{"HeadersNotSigned", "host"}}};
+  if (!IsSigned(claim, "host"))
+    return ServiceError{ErrorKind::kUnsignedHeader, "", {{"HeadersNotSigned", "host"}}};
   for (const HttpHeader& header : request.http->headers) {
     const std::string name = absl::AsciiStrToLower(header.name);
     if (!absl::StartsWith(name, "x-amz-") || IsSigned(claim, name)) continue;
@@ -251,7 +268,8 @@ std::optional<ServiceError> CheckClaim(Scheme scheme, const ApiRequest& request,
   if (auto error = CheckScope(scheme, claim, settings.region); error.has_value()) return error;
   if (auto error = CheckTime(scheme, claim, now); error.has_value()) return error;
   if (auto error = CheckToken(claim, settings.credentials); error.has_value()) return error;
-  if (scheme != Scheme::kOssV1 && claim.payload_hash.empty()) return ServiceError{ErrorKind::kMissingContentHash, "", {}};
+  if (scheme != Scheme::kOssV1 && claim.payload_hash.empty())
+    return ServiceError{ErrorKind::kMissingContentHash, "", {}};
   return CheckSignedHeaders(scheme, request, claim);
 }
 
@@ -261,7 +279,8 @@ Outcome<Authentication> Authenticate(const ApiRequest& request, const std::vecto
                                      const Settings& settings, int64_t now) {
   bool presigned = false;
   const std::optional<Scheme> scheme = DetectScheme(request, presigned);
-  if (!scheme.has_value()) return presigned ? ErrorKind::kAnonymousDenied : ErrorKind::kMalformedAuthorization;
+  if (!scheme.has_value())
+    return presigned ? ErrorKind::kAnonymousDenied : ErrorKind::kMalformedAuthorization;
   Claim claim;
   if (!ReadClaim(*scheme, presigned, request, claim)) return ErrorKind::kMalformedAuthorization;
   if (auto error = CheckClaim(*scheme, request, claim, settings, now); error.has_value()) return *error;
@@ -269,7 +288,8 @@ Outcome<Authentication> Authenticate(const ApiRequest& request, const std::vecto
   for (size_t i = 0; i < addresses.size(); ++i) {
     Expectation expected = Expect(*scheme, request, addresses[i], claim, secret);
     if (!EqualSecrets(expected.signature, claim.signature)) continue;
-    return Authentication{i, claim.payload_hash, std::move(expected.signing_key), claim.signature, claim.time, claim.scope};
+    return Authentication{i,          claim.payload_hash, std::move(expected.signing_key), claim.signature,
+                          claim.time, claim.scope};
   }
   return Mismatch(request.dialect, claim, Expect(*scheme, request, addresses[0], claim, secret));
 }

@@ -77,9 +77,9 @@ void AwsChunkedDecoder::OnSize(absl::string_view line) {
 
 void AwsChunkedDecoder::CheckChunk() {
   if (!signer_.has_value() || state_ != State::kMore) return;
-  const std::string text =
-      absl::StrCat("AWS4-HMAC-SHA256-PAYLOAD\n", signer_->time, "\n", signer_->scope.ToString(), "\n", signer_->signature,
-                   "\n", HexLower(DigestOf(DigestKind::kSha256, "")), "\n", HexLower(chunk_digest_->Finish()));
+  const std::string text = absl::StrCat(
+      "AWS4-HMAC-SHA256-PAYLOAD\n", signer_->time, "\n", signer_->scope.ToString(), "\n", signer_->signature,
+      "\n", HexLower(DigestOf(DigestKind::kSha256, "")), "\n", HexLower(chunk_digest_->Finish()));
   chunk_digest_.reset();
   signer_->signature = V4Signature(signer_->key, text);
   if (!EqualSecrets(signer_->signature, chunk_signature_)) state_ = State::kBadSignature;
@@ -105,8 +105,8 @@ void AwsChunkedDecoder::OnTrailer(absl::string_view line) {
 void AwsChunkedDecoder::CheckTrailer(absl::string_view signature) {
   if (!signer_.has_value()) return;
   const std::string text =
-      absl::StrCat("AWS4-HMAC-SHA256-TRAILER\n", signer_->time, "\n", signer_->scope.ToString(), "\n", signer_->signature,
-                   "\n", HexLower(DigestOf(DigestKind::kSha256, trailer_text_)));
+      absl::StrCat("AWS4-HMAC-SHA256-TRAILER\n", signer_->time, "\n", signer_->scope.ToString(), "\n",
+                   signer_->signature, "\n", HexLower(DigestOf(DigestKind::kSha256, trailer_text_)));
   if (!EqualSecrets(V4Signature(signer_->key, text), signature)) state_ = State::kBadSignature;
 }
 

@@ -15,15 +15,15 @@ namespace bucketvol::bucketd {
 
 /// What the signatures of chunks are made with: those of the request's head.
 struct ChunkSigner {
-  std::string key;        // Raw, of SigningKey.
+  std::string key;  // Raw, of SigningKey.
   std::string time;
   Scope scope;
   std::string signature;  // Of the piece before: at first, of the head.
 };
 
-/// Decodes a body with `Content-Encoding: aws-chunked` (AWS, "Signature Calculations for the Authorization Header: Transferring
-/// Payload in Multiple Chunks"): chunks `SIZE[;chunk-signature=HEX]\r\n DATA \r\n`, a chunk of size 0, then trailers
-/// `name:value\r\n` and an empty line. Not thread-safe.
+/// Decodes a body with `Content-Encoding: aws-chunked` (AWS, "Signature Calculations for the Authorization
+/// Header: Transferring Payload in Multiple Chunks"): chunks `SIZE[;chunk-signature=HEX]\r\n DATA \r\n`, a
+/// chunk of size 0, then trailers `name:value\r\n` and an empty line. Not thread-safe.
 class AwsChunkedDecoder {
  public:
   enum class State { kMore, kDone, kBroken, kBadSignature };

@@ -34,8 +34,8 @@ struct ObjectMeta {
   std::string storage_class;
   std::optional<uint64_t> crc64;
   std::string symlink_target;
-  /// Headers that go back to readers: content-type and its like, user metadata by the name without its prefix ("meta-" + name),
-  /// S3 checksums. Names in lower case, without x-oss-, x-amz-.
+  /// Headers that go back to readers: content-type and its like, user metadata by the name without its prefix
+  /// ("meta-" + name), S3 checksums. Names in lower case, without x-oss-, x-amz-.
   std::vector<std::pair<std::string, std::string>> headers;
 };
 

@@ -27,7 +27,8 @@ bool IsDirectory(const std::string& path) {
 std::vector<std::string> SubDirectories(const std::string& root) {
   std::vector<std::string> names;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(root, error), end; !error && entry != end; entry.increment(error)) {
+  for (std::filesystem::directory_iterator entry(root, error), end; !error && entry != end;
+       entry.increment(error)) {
     std::string name = entry->path().filename().string();
     if (name[0] != '.' && IsDirectory(entry->path().string())) names.push_back(std::move(name));
   }
@@ -37,7 +38,8 @@ std::vector<std::string> SubDirectories(const std::string& root) {
 }  // namespace
 
 bool IsBucketName(absl::string_view name) {
-  if (name.size() < 3 || name.size() > 63 || !absl::ascii_isalnum(name.front()) || !absl::ascii_isalnum(name.back())) {
+  if (name.size() < 3 || name.size() > 63 || !absl::ascii_isalnum(name.front()) ||
+      !absl::ascii_isalnum(name.back())) {
     return false;
   }
   return std::all_of(name.begin(), name.end(), [](char c) {
@@ -75,7 +77,8 @@ std::shared_ptr<Bucket> BucketStore::Find(absl::string_view name) {
   absl::MutexLock lock(&mu_);
   const auto found = buckets_.find(name);
   if (found == buckets_.end()) return AdoptLocked(name);
-  if (found->second->writable() == nullptr || IsDirectory(absl::StrCat(root_, "/", name))) return found->second;
+  if (found->second->writable() == nullptr || IsDirectory(absl::StrCat(root_, "/", name)))
+    return found->second;
   buckets_.erase(found);
   return nullptr;
 }
@@ -124,7 +127,8 @@ Outcome<Nothing> BucketStore::Remove(const std::string& name) {
   const auto found = buckets_.find(name);
   if (found == buckets_.end()) return ServiceError{ErrorKind::kNoSuchBucket, "", {{"BucketName", name}}};
   WritableBucket* bucket = found->second->writable();
-  if (bucket == nullptr) return ServiceError{ErrorKind::kAccessDenied, "A synthetic bucket cannot be deleted.", {}};
+  if (bucket == nullptr)
+    return ServiceError{ErrorKind::kAccessDenied, "A synthetic bucket cannot be deleted.", {}};
   if (!bucket->empty()) return ServiceError{ErrorKind::kBucketNotEmpty, "", {{"BucketName", name}}};
   buckets_.erase(found);
   std::error_code ignored;

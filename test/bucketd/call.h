@@ -22,6 +22,7 @@ struct Call {
   int64_t now;  // Unix seconds, by the server's clock.
   RequestBody& body;
   UploadStore& uploads;
+  const std::string& region;  // Of the settings; empty: none was configured.
   ListDamage damage = ListDamage::kNone;
   bool ignore_if_match = false;  // The ETag of the answer will be a wrong one (fault).
 
@@ -29,7 +30,8 @@ struct Call {
   Outcome<std::shared_ptr<Bucket>> FindBucket() const;
 };
 
-// Each handler answers one operation; read_handlers.cc, write_handlers.cc, upload_handlers.cc, bucket_handlers.cc.
+// Each handler answers one operation; read_handlers.cc, write_handlers.cc, upload_handlers.cc,
+// bucket_handlers.cc.
 Outcome<Reply> ListObjects(Call& call);
 Outcome<Reply> GetObject(Call& call);
 Outcome<Reply> HeadObject(Call& call);
@@ -51,6 +53,7 @@ Outcome<Reply> ListUploads(Call& call);
 Outcome<Reply> HeadBucket(Call& call);
 Outcome<Reply> GetBucketLocation(Call& call);
 Outcome<Reply> GetBucketInfo(Call& call);
+Outcome<Reply> GetBucketStat(Call& call);
 Outcome<Reply> GetVersioning(Call& call);
 Outcome<Reply> GetAcl(Call& call);
 Outcome<Reply> AcceptSetting(Call& call);
@@ -68,7 +71,8 @@ Outcome<WritableBucket*> FindWritable(const Call& call, std::shared_ptr<Bucket>&
 Reply XmlReply(std::string document);
 
 /// Adds `name: value`, or `x-oss-name` / `x-amz-name`.
-void AddServiceHeader(Reply& reply, const ApiRequest& request, absl::string_view name, absl::string_view value);
+void AddServiceHeader(Reply& reply, const ApiRequest& request, absl::string_view name,
+                      absl::string_view value);
 
 /// `"0a1b…"`, upper case for OSS.
 std::string QuotedEtag(absl::string_view etag, Dialect dialect);

@@ -24,7 +24,8 @@ template <typename Word, Word kPolynomial>
 class TableCrc final : public Checksum {
  public:
   void Update(absl::string_view data) override {
-    for (const char c : data) state_ = kTable[(state_ ^ static_cast<unsigned char>(c)) & 0xff] ^ (state_ >> 8);
+    for (const char c : data)
+      state_ = kTable[(state_ ^ static_cast<unsigned char>(c)) & 0xff] ^ (state_ >> 8);
   }
   std::string Finish() override { return BigEndian<Word>(~state_); }
 

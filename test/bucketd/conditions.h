@@ -8,8 +8,9 @@ namespace bucketvol::bucketd {
 
 enum class Verdict { kGoOn, kNotModified, kFailed };
 
-/// If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since of a read. An ETag condition outranks the time
-/// condition of the same sense. ETags are compared without regard to case and quotes. `ignore_if_match` passes If-Match.
+/// If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since of a read. An ETag condition outranks the
+/// time condition of the same sense. ETags are compared without regard to case and quotes. `ignore_if_match`
+/// passes If-Match.
 Verdict CheckReadConditions(const HttpRequest& request, const ObjectMeta& meta, bool ignore_if_match);
 
 /// True if `list` (the value of If-Match or If-None-Match) names `etag` or is "*".

@@ -31,7 +31,8 @@ Connection::Connection(UniqueFd socket, uint64_t id, EventLoop& loop)
 
 Connection::~Connection() {
   if (exchange_ == nullptr) return;
-  exchange_->OnSent(sent_ > reply_head_.size() - preamble_bytes_ ? sent_ - (reply_head_.size() - preamble_bytes_) : 0);
+  exchange_->OnSent(
+      sent_ > reply_head_.size() - preamble_bytes_ ? sent_ - (reply_head_.size() - preamble_bytes_) : 0);
 }
 
 void Connection::OnEvents(bool hung_up) {
@@ -163,7 +164,8 @@ void Connection::StartReply(Reply reply) {
   reply_head_.clear();
   const uint64_t body = reply_.body_size();
   const uint64_t length = reply_.content_length.value_or(body);
-  absl::StrAppend(&reply_head_, "HTTP/1.1 ", reply_.status, " ", ReasonPhrase(reply_.status), "\r\n", reply_.headers);
+  absl::StrAppend(&reply_head_, "HTTP/1.1 ", reply_.status, " ", ReasonPhrase(reply_.status), "\r\n",
+                  reply_.headers);
   const bool never_has_length = reply_.status == 204 || reply_.status == 304;
   if (!never_has_length) absl::StrAppend(&reply_head_, "Content-Length: ", length, "\r\n");
   absl::StrAppend(&reply_head_, close ? "Connection: close\r\n\r\n" : "\r\n");
@@ -200,7 +202,8 @@ uint64_t Connection::Admit(uint64_t bytes, int64_t now) {
     if (total != 0) admitted_ = std::min(admitted_, Pacer::SliceBytes(total));
     not_before_ = now;
     if (own != 0) not_before_ = std::max(not_before_, pacer_.Reserve(admitted_, own, now));
-    if (total != 0) not_before_ = std::max(not_before_, loop_.context().total_pacer.Reserve(admitted_, total, now));
+    if (total != 0)
+      not_before_ = std::max(not_before_, loop_.context().total_pacer.Reserve(admitted_, total, now));
   }
   return now < not_before_ ? 0 : std::min(bytes, admitted_);
 }
@@ -288,7 +291,8 @@ Connection::Step Connection::EndReply() {
   return Step::kAgain;
 }
 
-// Closing with unread bytes would reset the connection and could take the reply with it: read them first, for a while.
+// Closing with unread bytes would reset the connection and could take the reply with it: read them first, for
+// a while.
 Connection::Step Connection::Linger() {
   if (loop_.NowNs() >= not_before_) return Step::kClose;
   const absl::Span<char> buffer = loop_.scratch();

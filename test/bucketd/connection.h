@@ -13,8 +13,8 @@
 
 namespace bucketvol::bucketd {
 
-/// One connection: reads a request, has it answered, sends the reply with its delays and damage, and again. Lives on the
-/// thread of its loop.
+/// One connection: reads a request, has it answered, sends the reply with its delays and damage, and again.
+/// Lives on the thread of its loop.
 class Connection {
  public:
   enum class Progress { kWaiting, kYielded, kClosed };
@@ -59,9 +59,9 @@ class Connection {
   bool hung_up_ = false;
   int64_t wake_at_ = 0;
 
-  std::string input_;  // Received and not yet eaten.
+  std::string input_;    // Received and not yet eaten.
   size_t searched_ = 0;  // The end of the head is not within that many bytes of input_.
-  std::string head_;   // Of the current request; request_ points into it.
+  std::string head_;     // Of the current request; request_ points into it.
   HttpRequest request_;
   BodyFraming framing_;
   std::unique_ptr<Exchange> exchange_;
@@ -69,7 +69,7 @@ class Connection {
   Reply reply_;
   std::string reply_head_;  // Status line, headers, preamble.
   uint64_t preamble_bytes_ = 0;
-  uint64_t sent_ = 0;      // Of reply_head_ and body.
+  uint64_t sent_ = 0;  // Of reply_head_ and body.
   uint64_t total_ = 0;
   uint64_t admitted_ = 0;  // Bytes that pacing has let through and that are not sent yet.
   int64_t not_before_ = 0;

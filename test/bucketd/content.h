@@ -6,9 +6,9 @@
 
 #include "absl/strings/string_view.h"
 
-/// The bytes of a synthetic object: a pure function of the bucket's seed, the key and the offset, so that whoever knows
-/// the three can verify any range without a copy. Every 8-byte word of an object is different (until 2^64 words): shifted,
-/// swapped or repeated blocks and bytes of another object never compare equal.
+/// The bytes of a synthetic object: a pure function of the bucket's seed, the key and the offset, so that
+/// whoever knows the three can verify any range without a copy. Every 8-byte word of an object is different
+/// (until 2^64 words): shifted, swapped or repeated blocks and bytes of another object never compare equal.
 namespace bucketvol::bucketd {
 
 /// Spreads the bits of `x` (the finalizer of splitmix64). A bijection.
@@ -35,7 +35,8 @@ inline uint64_t ObjectSeed(uint64_t bucket_seed, absl::string_view key) {
 
 namespace content_internal {
 
-inline constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;  // Odd: seed + n × step visits every 64-bit value once.
+inline constexpr uint64_t kStep =
+    0x9e3779b97f4a7c15u;  // Odd: seed + n × step visits every 64-bit value once.
 
 template <typename Word>
 inline Word Scramble(Word x) {
@@ -68,7 +69,8 @@ inline void FillWords(uint64_t seed, uint64_t index, char* out, size_t words) {
 
 }  // namespace content_internal
 
-/// Writes the `size` bytes at `offset` of the object with this seed. Byte n is byte n % 8 (little-endian) of word n / 8.
+/// Writes the `size` bytes at `offset` of the object with this seed. Byte n is byte n % 8 (little-endian) of
+/// word n / 8.
 inline void FillContent(uint64_t object_seed, uint64_t offset, char* out, size_t size) {
   if (const size_t skip = offset % 8; skip != 0 && size > 0) {
     const uint64_t word = content_internal::WordAt(object_seed, offset / 8);

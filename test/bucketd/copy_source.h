@@ -17,8 +17,8 @@ struct CopySource {
   OpenObject object;
 };
 
-/// Opens what x-oss-copy-source or x-amz-copy-source names (`[/]bucket/encoded-key[?versionId=…]`) and checks the
-/// copy-source-if-… conditions.
+/// Opens what x-oss-copy-source or x-amz-copy-source names (`[/]bucket/encoded-key[?versionId=…]`) and checks
+/// the copy-source-if-… conditions.
 Outcome<CopySource> OpenCopySource(const Call& call);
 
 /// Copies `size` bytes at `offset` into a new file of `target`.

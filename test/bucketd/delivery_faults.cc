@@ -44,23 +44,41 @@ void ReplaceByHtml(Reply& reply) {
   reply.source_size = 0;
   reply.preamble.clear();
   reply.status = 200;
-  reply.body = "<!DOCTYPE html><html><head><title>Sign in</title></head><body>Please sign in to the network.</body></html>";
+  reply.body =
+      "<!DOCTYPE html><html><head><title>Sign in</title></head><body>Please sign in to the "
+      "network.</body></html>";
 }
 
 }  // namespace
 
 std::optional<ErrorKind> ErrorOf(FaultKind kind) {
   switch (kind) {
-    case FaultKind::kUnavailable: return ErrorKind::kSlowDown;
-    case FaultKind::kInternalError: return ErrorKind::kInternal;
-    case FaultKind::kDenied: return ErrorKind::kAccessDenied;
-    case FaultKind::kExpiredToken: return ErrorKind::kExpiredToken;
-    case FaultKind::kSkewed: return ErrorKind::kClockSkew;
-    case FaultKind::kTooMany: return ErrorKind::kTooManyRequests;
-    case FaultKind::kNone: case FaultKind::kHtml: case FaultKind::kReset: case FaultKind::kTruncate:
-    case FaultKind::kStall: case FaultKind::kSlow: case FaultKind::kWrongBytes: case FaultKind::kWrongEtag:
-    case FaultKind::kWrongLength: case FaultKind::kEmptyTruncated: case FaultKind::kRepeatPage:
-    case FaultKind::kOutOfOrder: case FaultKind::kBadXml: case FaultKind::kCutXml:
+    case FaultKind::kUnavailable:
+      return ErrorKind::kSlowDown;
+    case FaultKind::kInternalError:
+      return ErrorKind::kInternal;
+    case FaultKind::kDenied:
+      return ErrorKind::kAccessDenied;
+    case FaultKind::kExpiredToken:
+      return ErrorKind::kExpiredToken;
+    case FaultKind::kSkewed:
+      return ErrorKind::kClockSkew;
+    case FaultKind::kTooMany:
+      return ErrorKind::kTooManyRequests;
+    case FaultKind::kNone:
+    case FaultKind::kHtml:
+    case FaultKind::kReset:
+    case FaultKind::kTruncate:
+    case FaultKind::kStall:
+    case FaultKind::kSlow:
+    case FaultKind::kWrongBytes:
+    case FaultKind::kWrongEtag:
+    case FaultKind::kWrongLength:
+    case FaultKind::kEmptyTruncated:
+    case FaultKind::kRepeatPage:
+    case FaultKind::kOutOfOrder:
+    case FaultKind::kBadXml:
+    case FaultKind::kCutXml:
       break;
   }
   return std::nullopt;
@@ -89,7 +107,8 @@ void ApplyFault(const Fault& fault, const ApiRequest& request, Reply& reply) {
     delivery.corrupt = true;
   } else if (fault.kind == FaultKind::kWrongEtag) {
     const bool oss = request.dialect == Dialect::kOss;
-    ReplaceHeader(reply, "ETag", oss ? "\"BADBADBADBADBADBADBADBADBADBADBA\"" : "\"badbadbadbadbadbadbadbadbadbadba\"");
+    ReplaceHeader(reply, "ETag",
+                  oss ? "\"BADBADBADBADBADBADBADBADBADBADBA\"" : "\"badbadbadbadbadbadbadbadbadbadba\"");
   } else if (fault.kind == FaultKind::kWrongLength) {
     LieAboutLength(fault, reply);
   } else if (fault.kind == FaultKind::kHtml) {

@@ -11,9 +11,12 @@ namespace {
 
 const EVP_MD* MethodOf(DigestKind kind) {
   switch (kind) {
-    case DigestKind::kMd5: return EVP_md5();
-    case DigestKind::kSha1: return EVP_sha1();
-    case DigestKind::kSha256: return EVP_sha256();
+    case DigestKind::kMd5:
+      return EVP_md5();
+    case DigestKind::kSha1:
+      return EVP_sha1();
+    case DigestKind::kSha256:
+      return EVP_sha256();
   }
   return nullptr;
 }
@@ -21,8 +24,8 @@ const EVP_MD* MethodOf(DigestKind kind) {
 std::string Hmac(const EVP_MD* method, absl::string_view key, absl::string_view data) {
   unsigned char out[EVP_MAX_MD_SIZE];
   unsigned size = 0;
-  HMAC(method, key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(data.data()), data.size(),
-       out, &size);
+  HMAC(method, key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(data.data()),
+       data.size(), out, &size);
   return std::string(reinterpret_cast<char*>(out), size);
 }
 
@@ -75,7 +78,9 @@ std::string DigestOf(DigestKind kind, absl::string_view data) {
 }
 
 std::string HmacSha1(absl::string_view key, absl::string_view data) { return Hmac(EVP_sha1(), key, data); }
-std::string HmacSha256(absl::string_view key, absl::string_view data) { return Hmac(EVP_sha256(), key, data); }
+std::string HmacSha256(absl::string_view key, absl::string_view data) {
+  return Hmac(EVP_sha256(), key, data);
+}
 
 bool EqualSecrets(absl::string_view a, absl::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;

@@ -71,7 +71,10 @@ bool IsPlainKey(absl::string_view key) {
 }
 
 DirectoryBucket::DirectoryBucket(std::string name, std::string directory, std::string hidden)
-    : Bucket(std::move(name)), directory_(std::move(directory)), hidden_(std::move(hidden)), watch_(directory_) {}
+    : Bucket(std::move(name)),
+      directory_(std::move(directory)),
+      hidden_(std::move(hidden)),
+      watch_(directory_) {}
 
 absl::StatusOr<std::shared_ptr<DirectoryBucket>> DirectoryBucket::Open(const std::string& name,
                                                                        const std::string& directory,
@@ -90,36 +93,45 @@ absl::Status DirectoryBucket::Load() {
   std::filesystem::remove_all(hidden_ + "/staged", ignored);
   RETURN_IF_ERROR(MakeDirectories(hidden_ + "/staged"));
   RETURN_IF_ERROR(MakeDirectories(hidden_ + "/aside"));
-  const auto replay = [this](absl::string_view entry) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    std::optional<DecodedRecord> decoded = DecodeRecord(entry);
-    if (!decoded.has_value()) return;
-    uint64_t number = 0;
-    if (decoded->record.has_value() && absl::SimpleHexAtoi(decoded->record->aside, &number)) {
-      last_aside_ = std::max(last_aside_, number);
-    }
-    index_.erase(decoded->key);
-    if (decoded->record.has_value()) index_.emplace(std::move(decoded->key), *std::move(decoded->record));
+  const auto replay = [this](absl::string_view entry) {
+    mu_.AssertHeld();
+    ReplayLocked(entry);
   };
   ASSIGN_OR_RETURN(journal_, Journal::Open(hidden_ + "/journal", replay));
   RescanLocked();
   return journal_->entries() > 2 * index_.size() + kJournalSlack ? CompactJournalLocked() : absl::OkStatus();
 }
 
+void DirectoryBucket::ReplayLocked(absl::string_view entry) {
+  std::optional<DecodedRecord> decoded = DecodeRecord(entry);
+  if (!decoded.has_value()) return;
+  index_.erase(decoded->key);
+  if (!decoded->record.has_value()) return;
+  uint64_t number = 0;
+  if (absl::SimpleHexAtoi(decoded->record->aside, &number)) last_aside_ = std::max(last_aside_, number);
+  index_.emplace(std::move(decoded->key), *std::move(decoded->record));
+}
+
 absl::Status DirectoryBucket::CompactJournalLocked() {
-  const Index& index = index_;
-  const auto write_all = [&index](absl::FunctionRef<void(absl::string_view)> append) {
-    for (const auto& [key, record] : index) append(EncodeRecord(key, &record));
+  const auto write_all = [this](absl::FunctionRef<void(absl::string_view)> append) {
+    mu_.AssertHeld();
+    for (const auto& [key, record] : index_) append(EncodeRecord(key, &record));
   };
   ASSIGN_OR_RETURN(journal_, Journal::Rewrite(hidden_ + "/journal", write_all));
   return absl::OkStatus();
 }
 
-std::string DirectoryBucket::PlainPath(absl::string_view key) const { return absl::StrCat(directory_, "/", key); }
-std::string DirectoryBucket::AsidePath(absl::string_view aside) const { return absl::StrCat(hidden_, "/aside/", aside); }
+std::string DirectoryBucket::PlainPath(absl::string_view key) const {
+  return absl::StrCat(directory_, "/", key);
+}
+std::string DirectoryBucket::AsidePath(absl::string_view aside) const {
+  return absl::StrCat(hidden_, "/aside/", aside);
+}
 
 void DirectoryBucket::RefreshLocked() {
   if (!watching_all_) return RescanLocked();
-  const auto on_change = [this](DirectoryWatch::Change change, const std::string& path) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const auto on_change = [this](DirectoryWatch::Change change, const std::string& path) {
+    mu_.AssertHeld();
     if (change == DirectoryWatch::Change::kUnknown) return RescanLocked();
     if (change == DirectoryWatch::Change::kDirectory) return RefreshTreeLocked(path);
     RefreshFileLocked(path);
@@ -142,7 +154,9 @@ void DirectoryBucket::RefreshTreeLocked(const std::string& relative) {
 void DirectoryBucket::AddTreeLocked(const std::string& relative) {
   if (!watch_.Add(relative) && watching_all_) {
     watching_all_ = false;
-    LogWarning("too many directories to watch (fs.inotify.max_user_watches); each request looks at all of them: ", name());
+    LogWarning(
+        "too many directories to watch (fs.inotify.max_user_watches); each request looks at all of them: ",
+        name());
   }
   const std::unique_ptr<DIR, CloseDirectory> directory(opendir(PlainPath(relative).c_str()));
   if (directory == nullptr) return;
@@ -181,12 +195,14 @@ void DirectoryBucket::NoteFileLocked(const std::string& key, uint64_t size, int6
 
 // Drops the objects with this prefix whose files are gone.
 void DirectoryBucket::ForgetVanishedLocked(absl::string_view prefix) {
-  for (auto next = index_.lower_bound(prefix); next != index_.end() && absl::StartsWith(next->first, prefix);) {
+  for (auto next = index_.lower_bound(prefix);
+       next != index_.end() && absl::StartsWith(next->first, prefix);) {
     const ObjectRecord& record = next->second;
     struct stat status = {};
     const bool plain = record.aside.empty();
     const std::string path = plain ? PlainPath(next->first) : AsidePath(record.aside);
-    const bool there = record.aside == kNoFile || (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode));
+    const bool there =
+        record.aside == kNoFile || (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode));
     next = there ? std::next(next) : index_.erase(next);
   }
 }
@@ -201,9 +217,10 @@ void DirectoryBucket::Scan(absl::string_view from, Bound bound, EntryVisitor& vi
       next = index_.erase(next);
       continue;
     }
-    const uint64_t size = record.meta.type == ObjectType::kSymlink ? record.meta.symlink_target.size() : record.meta.size;
-    const EntryVisitor::Step step = visitor.Visit(
-        {next->first, record.meta.etag, size, record.meta.modified, record.meta.type, record.meta.storage_class});
+    const uint64_t size =
+        record.meta.type == ObjectType::kSymlink ? record.meta.symlink_target.size() : record.meta.size;
+    const EntryVisitor::Step step = visitor.Visit({next->first, record.meta.etag, size, record.meta.modified,
+                                                   record.meta.type, record.meta.storage_class});
     if (step == EntryVisitor::Step::kStop) return;
     if (step == EntryVisitor::Step::kNext) {
       ++next;
@@ -217,7 +234,8 @@ void DirectoryBucket::Scan(absl::string_view from, Bound bound, EntryVisitor& vi
 // Opens the file and brings the record up to date with it.
 UniqueFd DirectoryBucket::OpenDataLocked(absl::string_view key, ObjectRecord& record) {
   const bool plain = record.aside.empty();
-  UniqueFd fd(open((plain ? PlainPath(key) : AsidePath(record.aside)).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  UniqueFd fd(
+      open((plain ? PlainPath(key) : AsidePath(record.aside)).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat status = {};
   if (!fd.valid() || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return UniqueFd();
   const auto size = static_cast<uint64_t>(status.st_size);
@@ -235,7 +253,8 @@ bool DirectoryBucket::ComputeEtagLocked(absl::string_view key, ObjectRecord& rec
   record.meta.etag = absl::BytesToHexString(digests->md5);
   record.meta.crc64 = digests->crc64;
   // Not written: it is computed again after the next start.
-  if (const absl::Status status = journal_->Append(EncodeRecord(key, &record)); !status.ok()) LogWarning(std::string(status.message()));
+  if (const absl::Status status = journal_->Append(EncodeRecord(key, &record)); !status.ok())
+    LogWarning(std::string(status.message()));
   return true;
 }
 
@@ -248,7 +267,8 @@ Outcome<OpenObject> DirectoryBucket::Open(absl::string_view key) {
   OpenObject object;
   if (record.aside != kNoFile) {
     UniqueFd fd = OpenDataLocked(key, record);
-    if (!fd.valid() || (record.meta.etag.empty() && !ComputeEtagLocked(key, record))) return ErrorKind::kNoSuchKey;
+    if (!fd.valid() || (record.meta.etag.empty() && !ComputeEtagLocked(key, record)))
+      return ErrorKind::kNoSuchKey;
     object.body = std::make_unique<FileBody>(std::move(fd));
   }
   object.meta = record.meta;
@@ -257,14 +277,16 @@ Outcome<OpenObject> DirectoryBucket::Open(absl::string_view key) {
 
 absl::StatusOr<StagedFile> DirectoryBucket::Stage() { return StagedFile::Create(hidden_ + "/staged"); }
 
-std::optional<ErrorKind> DirectoryBucket::CheckLocked(absl::string_view key, const WriteCondition& condition) {
+std::optional<ErrorKind> DirectoryBucket::CheckLocked(absl::string_view key,
+                                                      const WriteCondition& condition) {
   const auto found = index_.find(key);
   if (condition.only_if_absent && found != index_.end()) return ErrorKind::kFileExists;
   if (condition.if_etag.empty()) return std::nullopt;
   if (found == index_.end()) return ErrorKind::kNoSuchKey;
   if (found->second.meta.etag.empty()) ComputeEtagLocked(key, found->second);
-  return EtagListContains(condition.if_etag, found->second.meta.etag) ? std::nullopt
-                                                                       : std::optional(ErrorKind::kPreconditionFailed);
+  return EtagListContains(condition.if_etag, found->second.meta.etag)
+             ? std::nullopt
+             : std::optional(ErrorKind::kPreconditionFailed);
 }
 
 bool DirectoryBucket::PlacePlainLocked(absl::string_view key, StagedFile& file) {
@@ -319,7 +341,8 @@ Outcome<ObjectMeta> DirectoryBucket::Commit(absl::string_view key, StagedFile fi
   return StoreLocked(key, std::move(record));
 }
 
-Outcome<ObjectMeta> DirectoryBucket::PutSymlink(absl::string_view key, ObjectMeta meta, const WriteCondition& condition) {
+Outcome<ObjectMeta> DirectoryBucket::PutSymlink(absl::string_view key, ObjectMeta meta,
+                                                const WriteCondition& condition) {
   absl::MutexLock lock(&mu_);
   RefreshLocked();
   if (const auto refused = CheckLocked(key, condition); refused.has_value()) return *refused;
@@ -330,7 +353,8 @@ Outcome<ObjectMeta> DirectoryBucket::PutSymlink(absl::string_view key, ObjectMet
   return StoreLocked(key, std::move(record));
 }
 
-Outcome<Nothing> DirectoryBucket::Update(absl::string_view key, const std::function<void(ObjectMeta&)>& change) {
+Outcome<Nothing> DirectoryBucket::Update(absl::string_view key,
+                                         const std::function<void(ObjectMeta&)>& change) {
   absl::MutexLock lock(&mu_);
   RefreshLocked();
   const auto found = index_.find(key);
@@ -362,9 +386,11 @@ void DirectoryBucket::RemoveDataLocked(absl::string_view key, const ObjectRecord
   }
 }
 
-// A directory is there for the sake of its objects: one that holds none would stand in the way of an object of its name.
+// A directory is there for the sake of its objects: one that holds none would stand in the way of an object
+// of its name.
 void DirectoryBucket::RemoveEmptyParentsLocked(absl::string_view key) {
-  for (size_t slash = key.rfind('/'); slash != absl::string_view::npos && slash > 0; slash = key.rfind('/', slash - 1)) {
+  for (size_t slash = key.rfind('/'); slash != absl::string_view::npos && slash > 0;
+       slash = key.rfind('/', slash - 1)) {
     if (rmdir(PlainPath(key.substr(0, slash)).c_str()) != 0) return;
   }
 }

@@ -10,13 +10,14 @@
 namespace bucketvol::bucketd {
 namespace {
 
-constexpr uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_CLOSE_WRITE | IN_MODIFY | IN_ATTRIB |
-                             IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK;
+constexpr uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_CLOSE_WRITE |
+                             IN_MODIFY | IN_ATTRIB | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK;
 constexpr uint32_t kComesOrGoes = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
 
 }  // namespace
 
-DirectoryWatch::DirectoryWatch(std::string top) : top_(std::move(top)), inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
+DirectoryWatch::DirectoryWatch(std::string top)
+    : top_(std::move(top)), inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
 
 bool DirectoryWatch::Add(const std::string& relative) {
   const int watch = inotify_add_watch(inotify_.get(), absl::StrCat(top_, "/", relative).c_str(), kEvents);
@@ -34,7 +35,8 @@ void DirectoryWatch::Remove(const std::string& relative) {
     path_of_.erase(found->second);
     watch_of_.erase(found);
   }
-  for (auto next = watch_of_.lower_bound(below); next != watch_of_.end() && absl::StartsWith(next->first, below);) {
+  for (auto next = watch_of_.lower_bound(below);
+       next != watch_of_.end() && absl::StartsWith(next->first, below);) {
     inotify_rm_watch(inotify_.get(), next->second);
     path_of_.erase(next->second);
     next = watch_of_.erase(next);

@@ -11,8 +11,8 @@
 
 namespace bucketvol::bucketd {
 
-/// Learns from the kernel (inotify) what changes under a directory. Directories are named by their path relative to the
-/// top, without slashes at the ends; the top is "". Not thread-safe.
+/// Learns from the kernel (inotify) what changes under a directory. Directories are named by their path
+/// relative to the top, without slashes at the ends; the top is "". Not thread-safe.
 class DirectoryWatch {
  public:
   enum class Change {

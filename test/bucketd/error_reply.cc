@@ -15,7 +15,8 @@ void AppendElement(std::string& xml, absl::string_view name, absl::string_view t
 
 }  // namespace
 
-std::string ErrorDocument(const ServiceError& error, const ApiRequest& request, absl::string_view request_id) {
+std::string ErrorDocument(const ServiceError& error, const ApiRequest& request,
+                          absl::string_view request_id) {
   const ErrorWords words = WordsOf(error.kind, request.dialect);
   const bool oss = request.dialect == Dialect::kOss;
   std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error>";
@@ -23,7 +24,8 @@ std::string ErrorDocument(const ServiceError& error, const ApiRequest& request, 
   AppendElement(xml, "Message", error.message.empty() ? words.message : absl::string_view(error.message));
   if (!oss) {
     for (const auto& [name, value] : error.details) AppendElement(xml, name, value);
-    if (!request.bucket().empty()) AppendElement(xml, "Resource", absl::StrCat("/", request.bucket(), "/", request.key()));
+    if (!request.bucket().empty())
+      AppendElement(xml, "Resource", absl::StrCat("/", request.bucket(), "/", request.key()));
   }
   AppendElement(xml, "RequestId", request_id);
   AppendElement(xml, "HostId", oss ? request.http->host : "bucketd");
@@ -43,8 +45,8 @@ Reply MakeErrorReply(const ServiceError& error, const ApiRequest& request, absl:
   std::string document = ErrorDocument(error, request, request_id);
   reply.Add("Content-Type", "application/xml");
   if (oss) reply.Add("x-oss-ec", words.ec);
-  if (request.http->method == "HEAD") {
-    if (oss) reply.Add("x-oss-err", absl::Base64Escape(document));
+  if (request.http->method == "HEAD" || words.status == 304) {
+    if (oss && words.status != 304) reply.Add("x-oss-err", absl::Base64Escape(document));
     reply.head_only = true;
   } else {
     reply.body = std::move(document);

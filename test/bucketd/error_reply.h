@@ -9,8 +9,8 @@
 
 namespace bucketvol::bucketd {
 
-/// The error document of the dialect, with the id of the request. HEAD gets no body; OSS puts the document's base64 into
-/// x-oss-err instead.
+/// The error document of the dialect, with the id of the request. HEAD gets no body; OSS puts the document's
+/// base64 into x-oss-err instead.
 Reply MakeErrorReply(const ServiceError& error, const ApiRequest& request, absl::string_view request_id);
 
 /// The `<Error>` document alone: also the body of a 200 that carries an error.

@@ -41,7 +41,8 @@ class EventLoop {
   /// Stops the thread and closes its connections.
   ~EventLoop();
 
-  /// Starts the thread. With a valid `listener` (borrowed) it also accepts, dealing out connections to `peers` in turn.
+  /// Starts the thread. With a valid `listener` (borrowed) it also accepts, dealing out connections to
+  /// `peers` in turn.
   void Start(int listener, std::vector<EventLoop*> peers);
   /// Hands over a new connection.
   void Post(UniqueFd socket);
@@ -79,7 +80,7 @@ class EventLoop {
   std::unordered_map<uint64_t, std::unique_ptr<Connection>> connections_;
   using Timer = std::pair<int64_t, uint64_t>;  // Time, connection.
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
-  int64_t armed_for_ = 0;  // What timer_ is set to; 0: off.
+  int64_t armed_for_ = 0;          // What timer_ is set to; 0: off.
   std::vector<uint64_t> yielded_;  // Have more to do, but gave way.
 
   std::atomic<bool> stopping_{false};

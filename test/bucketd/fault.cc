@@ -16,29 +16,28 @@ namespace {
 
 constexpr absl::string_view kWords[] = {"op", "key", "rate", "kind", "count", "qps"};
 
-constexpr std::pair<absl::string_view, FaultKind> kKinds[] = {
-    {"503", FaultKind::kUnavailable},
-    {"500", FaultKind::kInternalError},
-    {"403", FaultKind::kDenied},
-    {"expired-token", FaultKind::kExpiredToken},
-    {"skewed", FaultKind::kSkewed},
-    {"html", FaultKind::kHtml},
-    {"reset", FaultKind::kReset},
-    {"truncate", FaultKind::kTruncate},
-    {"stall", FaultKind::kStall},
-    {"slow", FaultKind::kSlow},
-    {"wrong-bytes", FaultKind::kWrongBytes},
-    {"wrong-etag", FaultKind::kWrongEtag},
-    {"wrong-length", FaultKind::kWrongLength},
-    {"empty-truncated", FaultKind::kEmptyTruncated},
-    {"repeat-page", FaultKind::kRepeatPage},
-    {"out-of-order", FaultKind::kOutOfOrder},
-    {"bad-xml", FaultKind::kBadXml},
-    {"cut-xml", FaultKind::kCutXml}};
+constexpr std::pair<absl::string_view, FaultKind> kKinds[] = {{"503", FaultKind::kUnavailable},
+                                                              {"500", FaultKind::kInternalError},
+                                                              {"403", FaultKind::kDenied},
+                                                              {"expired-token", FaultKind::kExpiredToken},
+                                                              {"skewed", FaultKind::kSkewed},
+                                                              {"html", FaultKind::kHtml},
+                                                              {"reset", FaultKind::kReset},
+                                                              {"truncate", FaultKind::kTruncate},
+                                                              {"stall", FaultKind::kStall},
+                                                              {"slow", FaultKind::kSlow},
+                                                              {"wrong-bytes", FaultKind::kWrongBytes},
+                                                              {"wrong-etag", FaultKind::kWrongEtag},
+                                                              {"wrong-length", FaultKind::kWrongLength},
+                                                              {"empty-truncated", FaultKind::kEmptyTruncated},
+                                                              {"repeat-page", FaultKind::kRepeatPage},
+                                                              {"out-of-order", FaultKind::kOutOfOrder},
+                                                              {"bad-xml", FaultKind::kBadXml},
+                                                              {"cut-xml", FaultKind::kCutXml}};
 
 bool IsListOnly(FaultKind kind) {
-  return kind == FaultKind::kEmptyTruncated || kind == FaultKind::kRepeatPage || kind == FaultKind::kOutOfOrder ||
-         kind == FaultKind::kBadXml || kind == FaultKind::kCutXml;
+  return kind == FaultKind::kEmptyTruncated || kind == FaultKind::kRepeatPage ||
+         kind == FaultKind::kOutOfOrder || kind == FaultKind::kBadXml || kind == FaultKind::kCutXml;
 }
 
 // The next comma that is followed by a known word and '='.
@@ -46,7 +45,8 @@ size_t FieldEnd(absl::string_view spec) {
   for (size_t comma = spec.find(','); comma != absl::string_view::npos; comma = spec.find(',', comma + 1)) {
     const absl::string_view rest = spec.substr(comma + 1);
     const absl::string_view word = rest.substr(0, rest.find('='));
-    if (word.size() < rest.size() && std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) {
+    if (word.size() < rest.size() &&
+        std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) {
       return comma;
     }
   }
@@ -78,7 +78,8 @@ absl::Status FaultRule::ParseField(absl::string_view word, absl::string_view val
   if (word == "rate") return ParseRateField(value);
   if (word == "kind") return ParseKind(value);
   if (word != "count" && word != "qps") {
-    return absl::InvalidArgumentError(absl::StrCat("unknown word (op, key, rate, kind, count or qps): ", word));
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown word (op, key, rate, kind, count or qps): ", word));
   }
   ASSIGN_OR_RETURN((word == "count" ? count_ : qps_), ParseCount(value));
   return absl::OkStatus();
@@ -113,7 +114,8 @@ absl::Status FaultRule::ParseRateField(absl::string_view value) {
 }
 
 absl::Status FaultRule::ParseKind(absl::string_view value) {
-  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(value, absl::MaxSplits(':', 1));
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(value, absl::MaxSplits(':', 1));
   for (const auto& [name, kind] : kKinds) {
     if (parts.first == name) fault_.kind = kind;
   }
@@ -137,7 +139,8 @@ absl::Status FaultRule::ParseKindArgument(absl::string_view argument) {
 }
 
 absl::Status FaultRule::Check() const {
-  if (fault_.kind == FaultKind::kNone && qps_ == 0) return absl::InvalidArgumentError("neither kind= nor qps= given");
+  if (fault_.kind == FaultKind::kNone && qps_ == 0)
+    return absl::InvalidArgumentError("neither kind= nor qps= given");
   if (IsListOnly(fault_.kind) && operation_class_ != OperationClass::kList) {
     return absl::InvalidArgumentError("this kind is for op=LIST only");
   }
@@ -165,7 +168,8 @@ bool FaultRule::TakeCount(uint64_t& occurrence) {
   return true;
 }
 
-Fault FaultRule::Decide(OperationClass operation_class, absl::string_view key, absl::Duration now, uint64_t seed) {
+Fault FaultRule::Decide(OperationClass operation_class, absl::string_view key, absl::Duration now,
+                        uint64_t seed) {
   if (operation_class_.value_or(operation_class) != operation_class || !MatchesKey(key)) return {};
   Fault fault = fault_;
   if (qps_ != 0) {

@@ -20,21 +20,21 @@ namespace bucketvol::bucketd {
 
 enum class FaultKind {
   kNone,
-  kUnavailable,      // 503: SlowDown.
-  kInternalError,    // 500: InternalError.
-  kDenied,           // 403: AccessDenied.
-  kExpiredToken,     // The dialect's answer to an expired session token.
-  kSkewed,           // 403: RequestTimeTooSkewed.
-  kTooMany,          // 503 of qps=N.
-  kHtml,             // 200 with a page of HTML instead of what was asked for.
-  kReset,            // A reset in the middle of the body.
-  kTruncate,         // An orderly end in the middle of the body.
-  kStall,            // A pause in the middle of the body.
-  kSlow,             // A trickle.
-  kWrongBytes,       // One flipped bit in every 4 KiB.
-  kWrongEtag,        // The ETag of another version.
-  kWrongLength,      // A body of half the length, or a Content-Range of another total; in turn.
-  kEmptyTruncated,   // The rest: listings only, as ListDamage.
+  kUnavailable,     // 503: SlowDown.
+  kInternalError,   // 500: InternalError.
+  kDenied,          // 403: AccessDenied.
+  kExpiredToken,    // The dialect's answer to an expired session token.
+  kSkewed,          // 403: RequestTimeTooSkewed.
+  kTooMany,         // 503 of qps=N.
+  kHtml,            // 200 with a page of HTML instead of what was asked for.
+  kReset,           // A reset in the middle of the body.
+  kTruncate,        // An orderly end in the middle of the body.
+  kStall,           // A pause in the middle of the body.
+  kSlow,            // A trickle.
+  kWrongBytes,      // One flipped bit in every 4 KiB.
+  kWrongEtag,       // The ETag of another version.
+  kWrongLength,     // A body of half the length, or a Content-Range of another total; in turn.
+  kEmptyTruncated,  // The rest: listings only, as ListDamage.
   kRepeatPage,
   kOutOfOrder,
   kBadXml,
@@ -52,14 +52,14 @@ struct Fault {
 /// One `--fault`: which requests it is for, how often it strikes, and with what. Thread-safe.
 class FaultRule {
  public:
-  /// Reads `op=GET,key=REGEX,rate=0.01,kind=503,count=N,qps=N`. A comma ends a field only before another `word=`, so that
-  /// a regular expression may hold commas. The expression is POSIX extended and may match anywhere in the key
-  /// (for LIST: in the prefix).
+  /// Reads `op=GET,key=REGEX,rate=0.01,kind=503,count=N,qps=N`. A comma ends a field only before another
+  /// `word=`, so that a regular expression may hold commas. The expression is POSIX extended and may match
+  /// anywhere in the key (for LIST: in the prefix).
   static absl::StatusOr<std::unique_ptr<FaultRule>> Parse(absl::string_view spec);
   ~FaultRule();
 
-  /// The rule's verdict on one request. `now` is any steady time. `seed` makes the chances repeatable: the n-th request
-  /// that matches meets the same fate in every run.
+  /// The rule's verdict on one request. `now` is any steady time. `seed` makes the chances repeatable: the
+  /// n-th request that matches meets the same fate in every run.
   Fault Decide(OperationClass operation_class, absl::string_view key, absl::Duration now, uint64_t seed);
 
  private:

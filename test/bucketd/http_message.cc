@@ -73,7 +73,8 @@ bool InterpretHeader(const HttpHeader& header, HttpRequest& request) {
 
 std::optional<absl::string_view> HttpRequest::Find(absl::string_view lower_name) const {
   for (const HttpHeader& header : headers) {
-    if (header.name.size() == lower_name.size() && absl::EqualsIgnoreCase(header.name, lower_name)) return header.value;
+    if (header.name.size() == lower_name.size() && absl::EqualsIgnoreCase(header.name, lower_name))
+      return header.value;
   }
   return std::nullopt;
 }
@@ -98,25 +99,44 @@ void Reply::Add(absl::string_view name, absl::string_view value) {
 
 absl::string_view ReasonPhrase(int status) {
   switch (status) {
-    case 200: return "OK";
-    case 204: return "No Content";
-    case 206: return "Partial Content";
-    case 301: return "Moved Permanently";
-    case 304: return "Not Modified";
-    case 307: return "Temporary Redirect";
-    case 400: return "Bad Request";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 409: return "Conflict";
-    case 411: return "Length Required";
-    case 412: return "Precondition Failed";
-    case 416: return "Requested Range Not Satisfiable";
-    case 431: return "Request Header Fields Too Large";
-    case 500: return "Internal Server Error";
-    case 501: return "Not Implemented";
-    case 503: return "Service Unavailable";
-    default: return "Status";
+    case 200:
+      return "OK";
+    case 204:
+      return "No Content";
+    case 206:
+      return "Partial Content";
+    case 301:
+      return "Moved Permanently";
+    case 304:
+      return "Not Modified";
+    case 307:
+      return "Temporary Redirect";
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 409:
+      return "Conflict";
+    case 411:
+      return "Length Required";
+    case 412:
+      return "Precondition Failed";
+    case 416:
+      return "Requested Range Not Satisfiable";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Status";
   }
 }
 

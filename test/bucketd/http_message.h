@@ -41,8 +41,8 @@ bool ParseHttpRequest(absl::string_view head, HttpRequest& request);
 class BodySource {
  public:
   virtual ~BodySource() = default;
-  /// Writes the `size` bytes at `offset`; the same bytes each time, since a partly sent piece is asked for again. False: the
-  /// bytes cannot be had any more, the connection is cut.
+  /// Writes the `size` bytes at `offset`; the same bytes each time, since a partly sent piece is asked for
+  /// again. False: the bytes cannot be had any more, the connection is cut.
   virtual bool Read(uint64_t offset, char* out, size_t size) = 0;
 };
 
@@ -50,23 +50,24 @@ class BodySource {
 struct Delivery {
   enum class Event { kNone, kClose, kReset, kStall };
   absl::Duration first_byte = absl::ZeroDuration();  // From the end of the request.
-  uint64_t rate = 0;                                  // Bytes per second of this connection; 0: as fast as it goes.
-  Event event = Event::kNone;                         // Happens once half of the body was sent.
+  uint64_t rate = 0;           // Bytes per second of this connection; 0: as fast as it goes.
+  Event event = Event::kNone;  // Happens once half of the body was sent.
   absl::Duration stall = absl::ZeroDuration();
   bool corrupt = false;  // One bit of every 4 KiB of the body is turned over, the first byte included.
 };
 
 struct Reply {
   int status = 200;
-  std::string headers;  // Whole lines with CRLF; Content-Length and Connection are added.
+  std::string headers;   // Whole lines with CRLF; Content-Length and Connection are added.
   std::string preamble;  // The body is preamble + body, or source_size bytes of `source` at source_offset.
   std::string body;
   std::unique_ptr<BodySource> source;
   uint64_t source_offset = 0;
   uint64_t source_size = 0;
-  std::optional<uint64_t> content_length;  // What the header says when it is not the size of the body (HEAD, faults).
-  bool head_only = false;                  // Send no body (HEAD, 204, 304).
-  bool close = false;                      // End the connection after this reply.
+  std::optional<uint64_t>
+      content_length;      // What the header says when it is not the size of the body (HEAD, faults).
+  bool head_only = false;  // Send no body (HEAD, 204, 304).
+  bool close = false;      // End the connection after this reply.
   Delivery delivery;
 
   void Add(absl::string_view name, absl::string_view value);

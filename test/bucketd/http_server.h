@@ -14,13 +14,13 @@
 
 namespace bucketvol::bucketd {
 
-/// One request and its answer. Calls come from one thread, in the order of declaration; destroyed when the answer is
-/// sent or the connection is gone.
+/// One request and its answer. Calls come from one thread, in the order of declaration; destroyed when the
+/// answer is sent or the connection is gone.
 class Exchange {
  public:
   virtual ~Exchange() = default;
-  /// False: the answer is known without the body. A client that waits for "100 Continue" gets it at once; of others the body
-  /// is read and dropped.
+  /// False: the answer is known without the body. A client that waits for "100 Continue" gets it at once; of
+  /// others the body is read and dropped.
   virtual bool wants_body() const = 0;
   /// The next bytes of the body, freed of the HTTP framing.
   virtual void OnBody(absl::string_view data) = 0;
@@ -51,13 +51,14 @@ struct HttpServerSettings {
 class EventLoop;
 struct ServerContext;
 
-/// An HTTP/1.1 server over epoll: connections are dealt out to a fixed number of threads, none of which ever waits for
-/// anything but epoll. Keep-alive, pipelining, "100 Continue", chunked request bodies; every reply has a Content-Length.
+/// An HTTP/1.1 server over epoll: connections are dealt out to a fixed number of threads, none of which ever
+/// waits for anything but epoll. Keep-alive, pipelining, "100 Continue", chunked request bodies; every reply
+/// has a Content-Length.
 class HttpServer {
  public:
   /// Binds and starts to serve. `application` and `clock` are borrowed.
-  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const HttpServerSettings& settings, Application& application,
-                                                           const Clock& clock);
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const HttpServerSettings& settings,
+                                                           Application& application, const Clock& clock);
   /// Closes every connection, whatever its state, and joins the threads.
   ~HttpServer();
 

@@ -40,7 +40,8 @@ bool TakeEntry(absl::string_view& rest, absl::string_view& entry) {
 
 }  // namespace
 
-absl::StatusOr<Journal> Journal::Open(const std::string& path, absl::FunctionRef<void(absl::string_view)> replay) {
+absl::StatusOr<Journal> Journal::Open(const std::string& path,
+                                      absl::FunctionRef<void(absl::string_view)> replay) {
   ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(path, O_RDWR | O_CREAT));
   ASSIGN_OR_RETURN(const std::string bytes, ReadWholeFile(path, kMaxFileBytes));
   if (bytes.size() < kHeader.size() && absl::StartsWith(kHeader, bytes)) {
@@ -60,7 +61,8 @@ absl::StatusOr<Journal> Journal::Open(const std::string& path, absl::FunctionRef
 }
 
 absl::StatusOr<Journal> Journal::Rewrite(
-    const std::string& path, absl::FunctionRef<void(absl::FunctionRef<void(absl::string_view)> append)> write) {
+    const std::string& path,
+    absl::FunctionRef<void(absl::FunctionRef<void(absl::string_view)> append)> write) {
   std::string content(kHeader);
   uint64_t entries = 0;
   write([&](absl::string_view entry) {

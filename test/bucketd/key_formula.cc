@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kDepth = 8;
 constexpr absl::string_view kSuffix = ".jpg";
-constexpr unsigned kHashBytes = 9;        // '_' and eight digits.
+constexpr unsigned kHashBytes = 9;         // '_' and eight digits.
 constexpr unsigned kUsualNumberWidth = 8;  // As data sets number their files, where the name is long enough.
 constexpr absl::string_view kWords = "imagenet-train-sample-";
 
@@ -51,7 +51,8 @@ absl::Status KeyFormula::Check(const SyntheticSpec& spec) {
   if (spec.keys > 1'000'000'000'000) return absl::InvalidArgumentError("more than 10^12 keys");
   const unsigned least = 1 + DigitsFor(LargestDirectory(spec));
   if (spec.name_bytes < least) {
-    return absl::InvalidArgumentError(absl::StrCat("name-bytes must be at least ", least, " for so many names"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("name-bytes must be at least ", least, " for so many names"));
   }
   if (spec.name_bytes > 900) return absl::InvalidArgumentError("name-bytes must be at most 900");
   return absl::OkStatus();
@@ -79,7 +80,8 @@ KeyFormula::KeyFormula(const SyntheticSpec& spec)
   skew_end_ = keys_ - (rest - rest / 2);
 
   while (CountDirectories(fan_out_, kDepth) < Directories(spec)) ++fan_out_;
-  for (unsigned depth = 0; depth <= kDepth; ++depth) subtree_size_[depth] = CountDirectories(fan_out_, kDepth - depth);
+  for (unsigned depth = 0; depth <= kDepth; ++depth)
+    subtree_size_[depth] = CountDirectories(fan_out_, kDepth - depth);
 }
 
 size_t KeyFormula::Write(uint64_t index, char* out) const {
@@ -123,8 +125,8 @@ KeyFormula::Place KeyFormula::WriteSkewed(uint64_t index, char* out) const {
   return {local % per_dir_, out};
 }
 
-// Directories are numbered so that the sub-directories of one come before itself: their names ("d…") sort before the
-// names of its own files ("i…").
+// Directories are numbered so that the sub-directories of one come before itself: their names ("d…") sort
+// before the names of its own files ("i…").
 char* KeyFormula::WriteDeepDirectory(uint64_t rank, char* out) const {
   for (unsigned depth = 0; depth < kDepth; ++depth) {
     const uint64_t child = rank / subtree_size_[depth + 1];

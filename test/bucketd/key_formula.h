@@ -9,12 +9,12 @@
 
 namespace bucketvol::bucketd {
 
-/// The keys of a synthetic bucket as a function of their index. Keys increase strictly with the index, so that every
-/// point of a listing is found by bisection. Immutable and thread-safe.
+/// The keys of a synthetic bucket as a function of their index. Keys increase strictly with the index, so
+/// that every point of a listing is found by bisection. Immutable and thread-safe.
 ///
-/// A key is DIRECTORY + NAME. NAME is exactly spec.name_bytes long: a word, the zero-padded number within its directory,
-/// and, as room allows, `_`, eight hex digits and `.jpg`, as data sets have them: neighbours share a long beginning
-/// but not their end.
+/// A key is DIRECTORY + NAME. NAME is exactly spec.name_bytes long: a word, the zero-padded number within its
+/// directory, and, as room allows, `_`, eight hex digits and `.jpg`, as data sets have them: neighbours share
+/// a long beginning but not their end.
 class KeyFormula {
  public:
   static constexpr size_t kMaxKeyBytes = 1024;
@@ -55,10 +55,10 @@ class KeyFormula {
   unsigned directory_width_;  // Digits of a directory's number (even, skewed).
   bool with_hash_;
   bool with_suffix_;
-  std::string word_;        // What every name begins with; at least one letter.
+  std::string word_;         // What every name begins with; at least one letter.
   uint64_t skew_begin_ = 0;  // Indices [skew_begin_, skew_end_) are in the one big directory.
   uint64_t skew_end_ = 0;
-  uint64_t fan_out_ = 2;         // Sub-directories of a directory (deep).
+  uint64_t fan_out_ = 2;           // Sub-directories of a directory (deep).
   uint64_t subtree_size_[9] = {};  // Directories below and including one of depth d.
 };
 

@@ -17,10 +17,14 @@ constexpr size_t kUsualEntryBytes = 360;
 
 absl::string_view TypeName(ObjectType type) {
   switch (type) {
-    case ObjectType::kNormal: return "Normal";
-    case ObjectType::kMultipart: return "Multipart";
-    case ObjectType::kAppendable: return "Appendable";
-    case ObjectType::kSymlink: return "Symlink";
+    case ObjectType::kNormal:
+      return "Normal";
+    case ObjectType::kMultipart:
+      return "Multipart";
+    case ObjectType::kAppendable:
+      return "Appendable";
+    case ObjectType::kSymlink:
+      return "Symlink";
   }
   return "";
 }
@@ -36,7 +40,8 @@ class PageWriter final : public EntryVisitor {
     if (!absl::StartsWith(entry.key, query_.prefix)) return Step::kStop;
     if (!query_.delimiter.empty()) {
       const size_t end = entry.key.find(query_.delimiter, query_.prefix.size());
-      if (end != absl::string_view::npos) return VisitGroup(entry.key.substr(0, end + query_.delimiter.size()));
+      if (end != absl::string_view::npos)
+        return VisitGroup(entry.key.substr(0, end + query_.delimiter.size()));
     }
     if (!TakeRoom(entry.key)) return Step::kStop;
     AppendEntry(entry);
@@ -60,7 +65,8 @@ class PageWriter final : public EntryVisitor {
  private:
   Step VisitGroup(absl::string_view group) {
     group_ = std::string(group);
-    if (group == after_) return Step::kSkipPrefix;  // The page before ended with it.
+    // The page before ended with it, or the client starts inside it: services leave the whole group out then.
+    if (absl::StartsWith(after_, group)) return Step::kSkipPrefix;
     if (!TakeRoom(group)) return Step::kStop;
     groups_ += "<CommonPrefixes><Prefix>";
     AppendText(groups_, group);
@@ -95,12 +101,15 @@ class PageWriter final : public EntryVisitor {
     const bool oss = query_.dialect == Dialect::kOss;
     char buffer[256];
     char* out = buffer;
-    const auto put = [&out](absl::string_view text) { out = static_cast<char*>(mempcpy(out, text.data(), text.size())); };
+    const auto put = [&out](absl::string_view text) {
+      out = static_cast<char*>(mempcpy(out, text.data(), text.size()));
+    };
     put("<LastModified>");
     out = WriteIsoTime(entry.modified, out);
     put(oss ? "</LastModified><ETag>\"" : "</LastModified><ETag>&quot;");
-    out = std::transform(entry.etag.begin(), entry.etag.begin() + std::min<size_t>(entry.etag.size(), 64), out,
-                         [oss](char c) { return oss && c >= 'a' && c <= 'f' ? static_cast<char>(c - 32) : c; });
+    out =
+        std::transform(entry.etag.begin(), entry.etag.begin() + std::min<size_t>(entry.etag.size(), 64), out,
+                       [oss](char c) { return oss && c >= 'a' && c <= 'f' ? static_cast<char>(c - 32) : c; });
     put(oss ? "\"</ETag><Type>" : "&quot;</ETag>");
     if (oss) {
       put(TypeName(entry.type));
@@ -158,7 +167,8 @@ void WritePosition(HeadWriter& head, const ListQuery& query, const PageWriter& p
     case ListVersion::kV1:
       head.Encoded("Marker", query.marker);
       // S3 tells the next marker only when there is a delimiter; the client takes the last key otherwise.
-      if (truncated && (query.dialect == Dialect::kOss || !query.delimiter.empty())) head.Encoded("NextMarker", next);
+      if (truncated && (query.dialect == Dialect::kOss || !query.delimiter.empty()))
+        head.Encoded("NextMarker", next);
       break;
     case ListVersion::kV2:
       if (!query.marker.empty()) head.Encoded("StartAfter", query.marker);
@@ -204,8 +214,8 @@ void BreakXml(std::string& entries) {
 }
 
 struct Start {
-  std::string after;   // What the page before ended with.
-  std::string from;    // Where the scan begins.
+  std::string after;  // What the page before ended with.
+  std::string from;   // Where the scan begins.
   Bound bound = Bound::kAt;
 };
 

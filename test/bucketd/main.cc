@@ -46,8 +46,8 @@ sigset_t BlockEndSignals() {
 
 void Announce(const Options& options, bool tls, uint16_t port) {
   const bool v6 = absl::StrContains(options.host, ":");
-  printf("bucketd: listening on %s://%s%s%s:%u\n", tls ? "https" : "http", v6 ? "[" : "", options.host.c_str(),
-         v6 ? "]" : "", port);
+  printf("bucketd: listening on %s://%s%s%s:%u\n", tls ? "https" : "http", v6 ? "[" : "",
+         options.host.c_str(), v6 ? "]" : "", port);
   fflush(stdout);
 }
 
@@ -62,10 +62,12 @@ absl::Status Serve(const Options& options) {
   settings.host = options.host;
   settings.port = options.port;
   settings.threads = options.threads;
-  if (settings.threads == 0) settings.threads = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 8);
+  if (settings.threads == 0)
+    settings.threads = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 8);
   settings.tls = tls.get();
   Service service(std::move(buckets), options.settings, settings.threads, Clock::Real());
-  ASSIGN_OR_RETURN(const std::unique_ptr<HttpServer> server, HttpServer::Start(settings, service, Clock::Real()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<HttpServer> server,
+                   HttpServer::Start(settings, service, Clock::Real()));
   Announce(options, tls != nullptr, server->port());
   int received = 0;
   sigwait(&signals, &received);

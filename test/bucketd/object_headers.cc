@@ -32,8 +32,10 @@ ObjectMeta MetaFromHeaders(const ApiRequest& request) {
     std::string name = absl::AsciiStrToLower(header.name);
     if (absl::StartsWith(name, user_prefix)) {
       meta.headers.emplace_back(name.substr(request.header_prefix().size()), std::string(header.value));
-    } else if (std::find(std::begin(kStoredHeaders), std::end(kStoredHeaders), name) != std::end(kStoredHeaders)) {
-      std::string value = name == "content-encoding" ? WithoutAwsChunked(header.value) : std::string(header.value);
+    } else if (std::find(std::begin(kStoredHeaders), std::end(kStoredHeaders), name) !=
+               std::end(kStoredHeaders)) {
+      std::string value =
+          name == "content-encoding" ? WithoutAwsChunked(header.value) : std::string(header.value);
       if (!value.empty()) meta.headers.emplace_back(std::move(name), std::move(value));
     }
   }

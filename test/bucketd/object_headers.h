@@ -9,7 +9,8 @@
 
 namespace bucketvol::bucketd {
 
-/// The part of an object's meta that its writer gives in headers: content-type and its like, user metadata, storage class.
+/// The part of an object's meta that its writer gives in headers: content-type and its like, user metadata,
+/// storage class.
 ObjectMeta MetaFromHeaders(const ApiRequest& request);
 
 /// x-oss-forbid-overwrite, If-None-Match: *, If-Match of a write.

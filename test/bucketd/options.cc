@@ -10,7 +10,8 @@
 namespace bucketvol::bucketd {
 namespace {
 
-constexpr absl::string_view kHelp = R"(bucketd: an object store for demos, tests and benchmarks; speaks Alibaba OSS and Amazon S3 on one port
+constexpr absl::string_view kHelp =
+    R"(bucketd: an object store for demos, tests and benchmarks; speaks Alibaba OSS and Amazon S3 on one port
 
   bucketd --listen ADDRESS:PORT [--root DIR] [--synthetic SPEC]... [flags]
   bucketd expect SPEC KEY [OFFSET LENGTH]    write the bytes that a synthetic object must have
@@ -47,7 +48,8 @@ While it runs: GET /-/stats, POST /-/reset, GET /-/log?n=N, POST /-/config (line
 absl::Status ParseListen(absl::string_view value, Options& options) {
   const size_t colon = value.rfind(':');
   uint32_t port = 0;
-  if (colon == absl::string_view::npos || colon == 0 || !absl::SimpleAtoi(value.substr(colon + 1), &port) || port > 65535) {
+  if (colon == absl::string_view::npos || colon == 0 || !absl::SimpleAtoi(value.substr(colon + 1), &port) ||
+      port > 65535) {
     return absl::InvalidArgumentError(absl::StrCat("--listen: not ADDRESS:PORT: ", value));
   }
   absl::string_view host = value.substr(0, colon);
@@ -111,9 +113,11 @@ absl::StatusOr<Options> ParseOptions(absl::Span<char* const> arguments) {
       }
       const size_t equals = flag.find('=');
       if (equals == absl::string_view::npos && i + 1 == arguments.size()) {
-        return absl::InvalidArgumentError(absl::StrCat("--", flag, ": a value must follow (see bucketd --help)"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("--", flag, ": a value must follow (see bucketd --help)"));
       }
-      const absl::string_view value = equals == absl::string_view::npos ? arguments[++i] : flag.substr(equals + 1);
+      const absl::string_view value =
+          equals == absl::string_view::npos ? arguments[++i] : flag.substr(equals + 1);
       flag = flag.substr(0, equals);
       if ((flag == "profile") != profile_turn) continue;
       const absl::Status status = ApplyFlag(flag, value, options);

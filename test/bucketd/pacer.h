@@ -5,8 +5,9 @@
 
 namespace bucketvol::bucketd {
 
-/// Spreads bytes evenly over time: each piece is given a time before which it must not be sent. First come, first served,
-/// so that users share the rate fairly. Time is nanoseconds of any steady clock, given by the caller.
+/// Spreads bytes evenly over time: each piece is given a time before which it must not be sent. First come,
+/// first served, so that users share the rate fairly. Time is nanoseconds of any steady clock, given by the
+/// caller.
 ///
 /// Thread-safe. Never waits.
 class Pacer {
@@ -19,7 +20,8 @@ class Pacer {
   /// Bytes of one piece at `rate` bytes per second; at least 1.
   static uint64_t SliceBytes(uint64_t rate);
 
-  /// Reserves `bytes` at `rate` bytes per second and says when they may be sent; `now` or earlier means at once.
+  /// Reserves `bytes` at `rate` bytes per second and says when they may be sent; `now` or earlier means at
+  /// once.
   int64_t Reserve(uint64_t bytes, uint64_t rate, int64_t now);
 
  private:

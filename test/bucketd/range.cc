@@ -18,7 +18,8 @@ struct AskedRange {
 bool ParseNumber(absl::string_view text, std::optional<uint64_t>& out) {
   if (text.empty()) return true;
   uint64_t value = 0;
-  if (text.find_first_not_of("0123456789") != absl::string_view::npos || !absl::SimpleAtoi(text, &value)) return false;
+  if (text.find_first_not_of("0123456789") != absl::string_view::npos || !absl::SimpleAtoi(text, &value))
+    return false;
   out = value;
   return true;
 }
@@ -26,7 +27,8 @@ bool ParseNumber(absl::string_view text, std::optional<uint64_t>& out) {
 bool Parse(absl::string_view text, AskedRange& asked) {
   const size_t dash = text.find('-');
   if (dash == absl::string_view::npos) return false;
-  if (!ParseNumber(text.substr(0, dash), asked.first) || !ParseNumber(text.substr(dash + 1), asked.last)) return false;
+  if (!ParseNumber(text.substr(0, dash), asked.first) || !ParseNumber(text.substr(dash + 1), asked.last))
+    return false;
   if (!asked.first.has_value()) return asked.last.has_value();
   return !asked.last.has_value() || *asked.first <= *asked.last;
 }

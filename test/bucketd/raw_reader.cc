@@ -1,6 +1,7 @@
-// Measures a bucketd that is running: sends one GET again and again on a number of connections and throws the answers away
-// inside the kernel (MSG_TRUNC), so that nearly all of the time is the server's. The server's own processor time comes from
-// /proc, which tells what one core of it can do even when reader and server share the machine.
+// Measures a bucketd that is running: sends one GET again and again on a number of connections and throws the
+// answers away inside the kernel (MSG_TRUNC), so that nearly all of the time is the server's. The server's
+// own processor time comes from /proc, which tells what one core of it can do even when reader and server
+// share the machine.
 //
 //   bucketd_raw_reader PORT PID TARGET COUNT CONNECTIONS [KEYS_PER_ANSWER]
 #include <netinet/in.h>
@@ -120,9 +121,11 @@ int Main(int argc, char** argv) {
   }
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const double cpu = ProcessSeconds(argv[2]) - cpu_before;
-  printf("%.2f s, server CPU %.2f s: %.2f GB/s wall, %.2f GB per server CPU-second, %.0f requests/s, %.0f per server CPU-second\n",
-         wall, cpu, static_cast<double>(bytes) / wall / 1e9, static_cast<double>(bytes) / cpu / 1e9,
-         static_cast<double>(count) / wall, static_cast<double>(count) / cpu);
+  printf(
+      "%.2f s, server CPU %.2f s: %.2f GB/s wall, %.2f GB per server CPU-second, %.0f requests/s, %.0f per "
+      "server CPU-second\n",
+      wall, cpu, static_cast<double>(bytes) / wall / 1e9, static_cast<double>(bytes) / cpu / 1e9,
+      static_cast<double>(count) / wall, static_cast<double>(count) / cpu);
   if (argc > 6) {
     const double keys = static_cast<double>(count) * atof(argv[6]);
     printf("%.2f M keys/s wall, %.2f M keys per server CPU-second\n", keys / wall / 1e6, keys / cpu / 1e6);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/match.h"
@@ -12,6 +13,13 @@ namespace bucketvol::bucketd {
 namespace {
 
 constexpr size_t kMaxPage = 1000;
+
+// What response-NAME of a query replaces.
+constexpr absl::string_view kReplaceable[] = {"content-type", "content-language", "expires",
+                                              "cache-control", "content-disposition", "content-encoding"};
+
+// How much of an object an answer speaks of.
+enum class Extent { kWhole, kPart };
 
 Outcome<size_t> MaxKeys(const ApiRequest& request) {
   if (!request.Has("max-keys")) return request.dialect == Dialect::kOss ? size_t{100} : kMaxPage;
@@ -32,9 +40,12 @@ ListVersion VersionOf(Operation operation) {
 
 absl::string_view MarkerParam(ListVersion version) {
   switch (version) {
-    case ListVersion::kV1: return "marker";
-    case ListVersion::kV2: return "start-after";
-    case ListVersion::kVersions: return "key-marker";
+    case ListVersion::kV1:
+      return "marker";
+    case ListVersion::kV2:
+      return "start-after";
+    case ListVersion::kVersions:
+      return "key-marker";
   }
   return "";
 }
@@ -51,6 +62,9 @@ Outcome<ListQuery> ReadListQuery(const ApiRequest& request) {
   query.continuation_token = std::string(request.Param("continuation-token"));
   query.max_keys = *max_keys;
   query.url_encoding = request.Param("encoding-type") == "url";
+  if (!query.url_encoding && !request.Param("encoding-type").empty()) {
+    return ServiceError{ErrorKind::kInvalidArgument, "Invalid Encoding Method specified in Request", {}};
+  }
   query.owner = query.version != ListVersion::kV2 || request.Param("fetch-owner") == "true";
   std::string last;
   if (!query.continuation_token.empty() && !ReadContinuationToken(query.continuation_token, last)) {
@@ -67,10 +81,14 @@ RangeRule RuleOf(const ApiRequest& request) {
 
 absl::string_view TypeName(ObjectType type) {
   switch (type) {
-    case ObjectType::kNormal: return "Normal";
-    case ObjectType::kMultipart: return "Multipart";
-    case ObjectType::kAppendable: return "Appendable";
-    case ObjectType::kSymlink: return "Symlink";
+    case ObjectType::kNormal:
+      return "Normal";
+    case ObjectType::kMultipart:
+      return "Multipart";
+    case ObjectType::kAppendable:
+      return "Appendable";
+    case ObjectType::kSymlink:
+      return "Symlink";
   }
   return "";
 }
@@ -80,50 +98,69 @@ void AddVersionHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta
   reply.Add("Last-Modified", HttpTime(meta.modified));
 }
 
-// Tags have their own call; S3 sends checksums only when x-amz-checksum-mode asks for them.
-bool IsHidden(const ApiRequest& request, absl::string_view name) {
-  if (name == "tagging") return true;
-  if (!absl::StartsWith(name, "checksum-")) return false;
-  return request.dialect == Dialect::kOss || request.ServiceHeader("checksum-mode") != "ENABLED";
+// S3 sends checksums when x-amz-checksum-mode asks for them, and with whole objects only: clients compare what they got.
+void AddChecksumHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta& meta, Extent extent) {
+  if (request.dialect == Dialect::kOss || extent == Extent::kPart) return;
+  if (request.ServiceHeader("checksum-mode") != "ENABLED") return;
+  bool any = false;
+  for (const auto& [name, value] : meta.headers) {
+    if (!absl::StartsWith(name, "checksum-")) continue;
+    AddServiceHeader(reply, request, name, value);
+    any = true;
+  }
+  if (any) reply.Add("x-amz-checksum-type", "FULL_OBJECT");
+}
+
+// Empty: none was stored.
+absl::string_view StoredHeader(const ObjectMeta& meta, absl::string_view name) {
+  for (const auto& [stored, value] : meta.headers) {
+    if (stored == name) return value;
+  }
+  return {};
 }
 
 void AddStoredHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta& meta) {
-  bool has_type = false;
-  for (const auto& [name, value] : meta.headers) {
-    if (IsHidden(request, name)) continue;
-    const absl::string_view overridden = request.Param(absl::StrCat("response-", name));
-    has_type |= name == "content-type";
-    const bool own = absl::StartsWith(name, "meta-") || absl::StartsWith(name, "checksum-");
-    if (own) {
-      AddServiceHeader(reply, request, name, value);
-    } else {
-      reply.Add(name, overridden.empty() ? absl::string_view(value) : overridden);
+  for (const absl::string_view name : kReplaceable) {
+    absl::string_view value;
+    if (!request.params.empty()) value = request.Param(absl::StrCat("response-", name));
+    if (value.empty()) value = StoredHeader(meta, name);
+    if (value.empty() && name == "content-type") {
+      value = request.dialect == Dialect::kOss ? "application/octet-stream" : "binary/octet-stream";
     }
+    if (!value.empty()) reply.Add(name, value);
   }
-  if (!has_type) reply.Add("Content-Type", "application/octet-stream");
+  for (const auto& [name, value] : meta.headers) {
+    if (absl::StartsWith(name, "meta-")) AddServiceHeader(reply, request, name, value);
+  }
 }
 
-void AddObjectHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta& meta) {
+void AddObjectHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta& meta, Extent extent) {
   AddVersionHeaders(reply, request, meta);
   reply.Add("Accept-Ranges", "bytes");
   AddStoredHeaders(reply, request, meta);
+  AddChecksumHeaders(reply, request, meta, extent);
   if (request.dialect == Dialect::kS3) {
     if (!meta.storage_class.empty()) reply.Add("x-amz-storage-class", meta.storage_class);
     return;
   }
   reply.Add("x-oss-object-type", TypeName(meta.type));
-  reply.Add("x-oss-storage-class", meta.storage_class.empty() ? "Standard" : absl::string_view(meta.storage_class));
+  reply.Add("x-oss-storage-class",
+            meta.storage_class.empty() ? "Standard" : absl::string_view(meta.storage_class));
   if (meta.crc64.has_value()) reply.Add("x-oss-hash-crc64ecma", absl::StrCat(*meta.crc64));
   if (meta.type == ObjectType::kAppendable) reply.Add("x-oss-next-append-position", absl::StrCat(meta.size));
 }
 
-// Follows a symlink, once: OSS does not follow chains.
+// Follows a symlink, once: OSS does not follow chains. Size, ETag and CRC are those of the target, the rest is the link's.
 Outcome<OpenObject> OpenTarget(Bucket& bucket, absl::string_view key) {
   Outcome<OpenObject> object = bucket.Open(key);
   if (!object.ok() || object->meta.type != ObjectType::kSymlink) return object;
   Outcome<OpenObject> target = bucket.Open(object->meta.symlink_target);
   if (!target.ok()) return ErrorKind::kNoSuchSymlinkTarget;
   if (target->meta.type == ObjectType::kSymlink) return ErrorKind::kInvalidTargetType;
+  target->meta.type = ObjectType::kSymlink;
+  target->meta.headers = std::move(object->meta.headers);
+  target->meta.storage_class = std::move(object->meta.storage_class);
+  target->meta.modified = std::max(target->meta.modified, object->meta.modified);
   return target;
 }
 
@@ -138,8 +175,10 @@ Outcome<OpenObject> OpenForRead(Call& call) {
 }
 
 bool IsArchived(absl::string_view storage_class) {
-  return absl::EqualsIgnoreCase(storage_class, "Archive") || absl::EqualsIgnoreCase(storage_class, "ColdArchive") ||
-         absl::EqualsIgnoreCase(storage_class, "DeepColdArchive") || absl::EqualsIgnoreCase(storage_class, "GLACIER") ||
+  return absl::EqualsIgnoreCase(storage_class, "Archive") ||
+         absl::EqualsIgnoreCase(storage_class, "ColdArchive") ||
+         absl::EqualsIgnoreCase(storage_class, "DeepColdArchive") ||
+         absl::EqualsIgnoreCase(storage_class, "GLACIER") ||
          absl::EqualsIgnoreCase(storage_class, "DEEP_ARCHIVE");
 }
 
@@ -163,13 +202,15 @@ Outcome<Reply> RangedReply(const ApiRequest& request, OpenObject object) {
   if (answer.kind == RangeAnswer::Kind::kSeveral && request.dialect == Dialect::kOss) {
     return ServiceError{ErrorKind::kInvalidArgument, "Only one range is supported.", {}};
   }
-  AddObjectHeaders(reply, request, object.meta);
+  AddObjectHeaders(reply, request, object.meta,
+                   answer.kind == RangeAnswer::Kind::kPart ? Extent::kPart : Extent::kWhole);
   reply.source = std::move(object.body);
   reply.source_offset = answer.range.begin;
   reply.source_size = answer.range.size();
   if (answer.kind == RangeAnswer::Kind::kPart) {
     reply.status = 206;
-    reply.Add("Content-Range", absl::StrCat("bytes ", answer.range.begin, "-", answer.range.end - 1, "/", object.meta.size));
+    reply.Add("Content-Range",
+              absl::StrCat("bytes ", answer.range.begin, "-", answer.range.end - 1, "/", object.meta.size));
   }
   return reply;
 }
@@ -180,7 +221,8 @@ Outcome<Reply> ReadObject(Call& call) {
   const Verdict verdict = CheckReadConditions(*call.request.http, object->meta, call.ignore_if_match);
   if (verdict == Verdict::kNotModified) return NotModified(call.request, object->meta);
   if (verdict == Verdict::kFailed) return ErrorKind::kPreconditionFailed;
-  if (IsArchived(object->meta.storage_class) && call.request.http->method != "HEAD") return ErrorKind::kArchived;
+  if (IsArchived(object->meta.storage_class) && call.request.http->method != "HEAD")
+    return ErrorKind::kArchived;
   return RangedReply(call.request, *std::move(object));
 }
 

@@ -20,13 +20,16 @@ bool IsSha256(absl::string_view text) {
 }
 
 std::optional<ChunkSigner> SignerOf(absl::string_view payload, const Authentication* authentication) {
-  if (authentication == nullptr || !absl::StartsWith(payload, "STREAMING-AWS4-HMAC-SHA256-PAYLOAD")) return std::nullopt;
-  return ChunkSigner{authentication->signing_key, authentication->time, authentication->scope, authentication->signature};
+  if (authentication == nullptr || !absl::StartsWith(payload, "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"))
+    return std::nullopt;
+  return ChunkSigner{authentication->signing_key, authentication->time, authentication->scope,
+                     authentication->signature};
 }
 
 }  // namespace
 
-void RequestBody::Start(const ApiRequest& request, const Authentication* authentication, std::optional<StagedFile> file) {
+void RequestBody::Start(const ApiRequest& request, const Authentication* authentication,
+                        std::optional<StagedFile> file) {
   if (file.has_value()) file_.emplace(*std::move(file));
   const absl::string_view payload = request.ServiceHeader("content-sha256");
   if (absl::StartsWith(payload, "STREAMING-")) chunked_.emplace(SignerOf(payload, authentication));
@@ -63,24 +66,28 @@ void RequestBody::AppendDecoded(absl::string_view data) {
 
 Outcome<Nothing> RequestBody::Finish(const ApiRequest& request) {
   if (auto error = CheckFraming(request); error.has_value()) return *error;
-  if (!write_status_.ok()) return ServiceError{ErrorKind::kInternal, std::string(write_status_.message()), {}};
-  if (sha256_.has_value() && HexLower(sha256_->Finish()) != declared_sha256_) return ErrorKind::kContentHashMismatch;
+  if (!write_status_.ok())
+    return ServiceError{ErrorKind::kInternal, std::string(write_status_.message()), {}};
+  if (sha256_.has_value() && HexLower(sha256_->Finish()) != declared_sha256_)
+    return ErrorKind::kContentHashMismatch;
   if (auto error = CheckMd5(request); error.has_value()) return *error;
   if (auto error = CheckChecksums(request); error.has_value()) return *error;
   return Nothing{};
 }
 
 std::optional<ServiceError> RequestBody::CheckFraming(const ApiRequest& request) const {
-  if (!file_.has_value() && size_ > kMaxText) return ServiceError{ErrorKind::kInvalidRequest, "The body is too large.", {}};
+  if (!file_.has_value() && size_ > kMaxText)
+    return ServiceError{ErrorKind::kInvalidRequest, "The body is too large.", {}};
   if (!chunked_.has_value()) return std::nullopt;
-  if (chunked_->state() == AwsChunkedDecoder::State::kBadSignature) {
-    return ServiceError{ErrorKind::kSignatureMismatch, "The signature of a chunk does not match.", {}};
-  }
-  if (chunked_->state() != AwsChunkedDecoder::State::kDone) return ServiceError{ErrorKind::kIncompleteBody, "", {}};
   uint64_t declared = 0;
   if (!absl::SimpleAtoi(request.http->Get("x-amz-decoded-content-length"), &declared)) {
     return ServiceError{ErrorKind::kMissingContentLength, "", {}};
   }
+  if (chunked_->state() == AwsChunkedDecoder::State::kBadSignature) {
+    return ServiceError{ErrorKind::kSignatureMismatch, "The signature of a chunk does not match.", {}};
+  }
+  if (chunked_->state() != AwsChunkedDecoder::State::kDone)
+    return ServiceError{ErrorKind::kIncompleteBody, "", {}};
   if (declared != size_) return ServiceError{ErrorKind::kIncompleteBody, "", {}};
   return std::nullopt;
 }
@@ -91,7 +98,8 @@ std::optional<ServiceError> RequestBody::CheckMd5(const ApiRequest& request) {
   md5_ = file_.has_value() ? file_->FinishMd5() : DigestOf(DigestKind::kMd5, text_);
   if (!header.has_value()) return std::nullopt;
   std::string declared;
-  if (!absl::Base64Unescape(*header, &declared) || declared.size() != 16) return ServiceError{ErrorKind::kInvalidDigest, "", {}};
+  if (!absl::Base64Unescape(*header, &declared) || declared.size() != 16)
+    return ServiceError{ErrorKind::kInvalidDigest, "", {}};
   if (declared != md5_) return ServiceError{ErrorKind::kBadDigest, "", {}};
   return std::nullopt;
 }
@@ -106,8 +114,14 @@ std::optional<ServiceError> RequestBody::CheckChecksums(const ApiRequest& reques
       }
     }
     std::string computed = checksum->Finish();
+    std::string bytes;
+    if (!absl::Base64Unescape(declared, &bytes) || declared.size() != computed.size()) {
+      return ServiceError{
+          ErrorKind::kInvalidRequest, absl::StrCat("Value for ", header, " header is invalid."), {}};
+    }
     if (declared != computed) {
-      return ServiceError{ErrorKind::kBadDigest, absl::StrCat("The ", name, " you specified did not match."), {}};
+      return ServiceError{
+          ErrorKind::kBadDigest, absl::StrCat("The ", name, " you specified did not match."), {}};
     }
     checksum_headers_.emplace_back(absl::StrCat("checksum-", name), std::move(computed));
   }

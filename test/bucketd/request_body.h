@@ -17,14 +17,16 @@
 
 namespace bucketvol::bucketd {
 
-/// The body of one request: taken out of aws-chunked, kept in memory or in a staged file, and compared with everything that the
-/// headers promise of it: SHA-256, Content-MD5, decoded length, S3 checksums. Not thread-safe.
+/// The body of one request: taken out of aws-chunked, kept in memory or in a staged file, and compared with
+/// everything that the headers promise of it: SHA-256, Content-MD5, decoded length, S3 checksums. Not
+/// thread-safe.
 class RequestBody {
  public:
   /// A body in memory is refused above this.
   static constexpr size_t kMaxText = 4 << 20;
 
-  /// Says what to expect. `authentication` is null where signatures are not verified. `file`: where the bytes go; none: memory.
+  /// Says what to expect. `authentication` is null where signatures are not verified. `file`: where the bytes
+  /// go; none: memory.
   void Start(const ApiRequest& request, const Authentication* authentication, std::optional<StagedFile> file);
   void Append(absl::string_view data);
   /// Compares. Call once, at the end of the body.

@@ -34,7 +34,8 @@ class RequestLog {
   void End(uint64_t number, int status, uint64_t bytes);
 
   void Clear();
-  /// The last `count` entries as a JSON array, one line each; a request that is still being answered has status 0.
+  /// The last `count` entries as a JSON array, one line each; a request that is still being answered has
+  /// status 0.
   std::string LastAsJson(uint64_t count);
 
  private:
@@ -48,7 +49,7 @@ class RequestLog {
   static void AppendJson(std::string& out, const Entry& entry);
 
   std::atomic<uint64_t> last_{0};
-  std::atomic<uint64_t> cleared_{0};  // Entries up to here do not count.
+  std::atomic<uint64_t> cleared_{0};   // Entries up to here do not count.
   std::array<absl::Mutex, 64> locks_;  // Entry n is guarded by lock n % 64. Leaves.
   std::vector<Entry> entries_;
 };

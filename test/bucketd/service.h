@@ -15,7 +15,8 @@
 
 namespace bucketvol::bucketd {
 
-/// The object-store service behind the HTTP server: both dialects, faults, counters, admin calls. Thread-safe.
+/// The object-store service behind the HTTP server: both dialects, faults, counters, admin calls.
+/// Thread-safe.
 class Service final : public Application {
  public:
   /// `clock` is borrowed. `workers`: threads of the server.

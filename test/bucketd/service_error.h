@@ -11,7 +11,8 @@ namespace bucketvol::bucketd {
 
 enum class Dialect { kOss, kS3 };
 
-/// What went wrong, in words of neither service. service_error.cc has the row of each: status, code and text per dialect.
+/// What went wrong, in words of neither service. service_error.cc has the row of each: status, code and text
+/// per dialect.
 enum class ErrorKind {
   kAccessDenied,
   kAnonymousDenied,
@@ -21,6 +22,7 @@ enum class ErrorKind {
   kWrongRegion,
   kClockSkew,
   kPresignedExpired,
+  kPresignedTooLong,
   kInvalidToken,
   kExpiredToken,
   kUnsignedHeader,
@@ -48,6 +50,7 @@ enum class ErrorKind {
   kInvalidPartOrder,
   kEntityTooSmall,
   kPreconditionFailed,
+  kCopySourceUnchanged,
   kFileExists,
   kPositionMismatch,
   kNotAppendable,
@@ -62,7 +65,7 @@ enum class ErrorKind {
 
 struct ServiceError {
   ErrorKind kind;
-  std::string message;  // Empty: the service's usual words.
+  std::string message;                                       // Empty: the service's usual words.
   std::vector<std::pair<std::string, std::string>> details;  // More elements of the document, in order.
 };
 

@@ -30,7 +30,8 @@ absl::Status ApplyProfile(absl::string_view value, Settings& settings) {
     settings.profile = profile;
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("unknown profile (zero, oss, s3, express or tail): ", value));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown profile (zero, oss, s3, express or tail): ", value));
 }
 
 absl::Status ApplyFault(absl::string_view value, Settings& settings) {
@@ -109,7 +110,8 @@ absl::Status ApplyLines(absl::string_view lines, Settings& settings) {
     line = absl::StripAsciiWhitespace(line);
     if (line.empty()) continue;
     absl::ConsumePrefix(&line, "--");
-    const std::pair<absl::string_view, absl::string_view> pair = absl::StrSplit(line, absl::MaxSplits('=', 1));
+    const std::pair<absl::string_view, absl::string_view> pair =
+        absl::StrSplit(line, absl::MaxSplits('=', 1));
     RETURN_IF_ERROR(ApplySetting(pair.first, pair.second, changed));
   }
   settings = std::move(changed);

@@ -23,7 +23,8 @@ struct Profile {
   absl::Duration first_byte = absl::ZeroDuration();
   uint64_t per_connection = 0;  // Bytes per second; 0: no cap.
   absl::Duration list_page = absl::ZeroDuration();
-  bool tail = false;  // 1 % of the requests take ten times as long, 0.1 % of those that are no listings stall for 5 s.
+  bool tail = false;  // 1 % of the requests take ten times as long, 0.1 % of those that are no listings stall
+                      // for 5 s.
 };
 
 struct Credentials {
@@ -38,14 +39,15 @@ struct Settings {
   uint64_t total_rate = 0;
   std::vector<std::shared_ptr<FaultRule>> faults;
   Credentials credentials;
-  std::string region;                       // Empty: any region is accepted.
-  std::optional<Dialect> dialect;           // Forced; else each request tells.
+  std::string region;                                  // Empty: any region is accepted.
+  std::optional<Dialect> dialect;                      // Forced; else each request tells.
   absl::Duration clock_offset = absl::ZeroDuration();  // Added to the server's clock.
   uint64_t seed = 1;
 };
 
-/// Sets one flag by its name without dashes: profile, first-byte, per-connection, total, list-page, fault ("none" takes
-/// all away), access-key, secret-key, session-token, region, dialect, clock-offset, seed. NotFound for another name.
+/// Sets one flag by its name without dashes: profile, first-byte, per-connection, total, list-page, fault
+/// ("none" takes all away), access-key, secret-key, session-token, region, dialect, clock-offset, seed.
+/// NotFound for another name.
 absl::Status ApplySetting(absl::string_view flag, absl::string_view value, Settings& settings);
 
 /// Applies lines of `flag=value`; all or, on an error, none of them.

@@ -16,16 +16,72 @@ namespace bucketvol::bucketd {
 namespace {
 
 // Query parameters that OSS V1 signs; besides these, all that begin with "x-oss-".
-constexpr absl::string_view kSubResources[] = {
-    "acl", "append", "asyncFetch", "bucketInfo", "callback", "callback-var", "cleanRestoredObject", "cloudboxes", "cname",
-    "comp", "continuation-token", "cors", "delete", "encryption", "endTime", "group", "inventory", "inventoryId",
-    "lifecycle", "link", "live", "location", "logging", "metaQuery", "objectInfo", "objectMeta", "partNumber", "policy",
-    "position", "qos", "qosInfo", "referer", "regionList", "replication", "replicationLocation", "replicationProgress",
-    "requestPayment", "resourceGroup", "response-cache-control", "response-content-disposition",
-    "response-content-encoding", "response-content-language", "response-content-type", "response-expires", "restore",
-    "seal", "security-token", "sequential", "startTime", "stat", "status", "style", "styleName", "symlink", "tagging",
-    "transferAcceleration", "uploadId", "uploads", "versionId", "versioning", "versions", "vod", "website", "worm",
-    "wormExtend", "wormId"};
+constexpr absl::string_view kSubResources[] = {"acl",
+                                               "append",
+                                               "asyncFetch",
+                                               "bucketInfo",
+                                               "callback",
+                                               "callback-var",
+                                               "cleanRestoredObject",
+                                               "cloudboxes",
+                                               "cname",
+                                               "comp",
+                                               "continuation-token",
+                                               "cors",
+                                               "delete",
+                                               "encryption",
+                                               "endTime",
+                                               "group",
+                                               "inventory",
+                                               "inventoryId",
+                                               "lifecycle",
+                                               "link",
+                                               "live",
+                                               "location",
+                                               "logging",
+                                               "metaQuery",
+                                               "objectInfo",
+                                               "objectMeta",
+                                               "partNumber",
+                                               "policy",
+                                               "position",
+                                               "qos",
+                                               "qosInfo",
+                                               "referer",
+                                               "regionList",
+                                               "replication",
+                                               "replicationLocation",
+                                               "replicationProgress",
+                                               "requestPayment",
+                                               "resourceGroup",
+                                               "response-cache-control",
+                                               "response-content-disposition",
+                                               "response-content-encoding",
+                                               "response-content-language",
+                                               "response-content-type",
+                                               "response-expires",
+                                               "restore",
+                                               "seal",
+                                               "security-token",
+                                               "sequential",
+                                               "startTime",
+                                               "stat",
+                                               "status",
+                                               "style",
+                                               "styleName",
+                                               "symlink",
+                                               "tagging",
+                                               "transferAcceleration",
+                                               "uploadId",
+                                               "uploads",
+                                               "versionId",
+                                               "versioning",
+                                               "versions",
+                                               "vod",
+                                               "website",
+                                               "worm",
+                                               "wormExtend",
+                                               "wormId"};
 
 bool IsSubResource(const QueryParam& param) {
   if (absl::StartsWith(param.name, "x-oss-")) return true;
@@ -48,7 +104,8 @@ std::string CollapseSpaces(absl::string_view value) {
 
 std::string CanonicalQuery(const std::vector<QueryParam>& params, absl::string_view empty_value_mark) {
   std::vector<std::pair<std::string, std::string>> encoded;
-  for (const QueryParam& param : params) encoded.emplace_back(PercentEncode(param.name), PercentEncode(param.value));
+  for (const QueryParam& param : params)
+    encoded.emplace_back(PercentEncode(param.name), PercentEncode(param.value));
   std::sort(encoded.begin(), encoded.end());
   return absl::StrJoin(encoded, "&", [&](std::string* out, const std::pair<std::string, std::string>& param) {
     absl::StrAppend(out, param.first, param.second.empty() ? empty_value_mark : "=", param.second);
@@ -122,8 +179,8 @@ std::string S3CanonicalRequest(const SigningInput& input, const std::vector<std:
     absl::StrAppend(&lines, name, ":", CollapseSpaces(value), "\n");
   }
   return absl::StrCat(input.method, "\n", PercentEncode(PercentDecode(input.path), "/"), "\n",
-                      CanonicalQuery(*input.params, "="), "\n", lines, "\n", absl::StrJoin(signed_headers, ";"), "\n",
-                      payload_hash);
+                      CanonicalQuery(*input.params, "="), "\n", lines, "\n",
+                      absl::StrJoin(signed_headers, ";"), "\n", payload_hash);
 }
 
 std::string OssV1StringToSign(const SigningInput& input, absl::string_view date) {
@@ -140,8 +197,8 @@ std::string OssV1StringToSign(const SigningInput& input, absl::string_view date)
   const std::string query = absl::StrJoin(sub_resources, "&", [](std::string* out, const auto& item) {
     absl::StrAppend(out, item.first, item.second.empty() ? "" : "=", item.second);
   });
-  return absl::StrCat(input.method, "\n", md5, "\n", type, "\n", date, "\n", HeaderLines(headers), OssResource(input),
-                      query.empty() ? "" : "?", query);
+  return absl::StrCat(input.method, "\n", md5, "\n", type, "\n", date, "\n", HeaderLines(headers),
+                      OssResource(input), query.empty() ? "" : "?", query);
 }
 
 std::string OssV1Signature(absl::string_view secret, absl::string_view string_to_sign) {

@@ -7,14 +7,15 @@
 #include "test/bucketd/api_request.h"
 #include "test/bucketd/http_message.h"
 
-/// The three signature schemes as pure functions, for a server that computes what the client must have computed.
-/// Sources: Alibaba Cloud OSS "Signature V4" and "Signature V1", AWS "Authenticating Requests (Signature Version 4)".
+/// The three signature schemes as pure functions, for a server that computes what the client must have
+/// computed. Sources: Alibaba Cloud OSS "Signature V4" and "Signature V1", AWS "Authenticating Requests
+/// (Signature Version 4)".
 namespace bucketvol::bucketd {
 
 /// What of a request enters a signature.
 struct SigningInput {
   absl::string_view method;
-  absl::string_view path;  // As sent (S3).
+  absl::string_view path;    // As sent (S3).
   absl::string_view bucket;  // OSS signs the resource, wherever the bucket was written.
   absl::string_view key;
   const std::vector<QueryParam>* params;  // Decoded, without the parameter that holds the signature.

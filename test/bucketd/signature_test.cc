@@ -7,8 +7,8 @@
 #include "test/bucketd/digest.h"
 #include "test/bucketd/text.h"
 
-// The cases named V4-n and V1-n are test cases of the OSS Go SDK v2, S3-n are the examples AWS publishes; L-n were computed
-// with an independent implementation.
+// The cases named V4-n and V1-n are test cases of the OSS Go SDK v2, S3-n are the examples AWS publishes; L-n
+// were computed with an independent implementation.
 namespace bucketvol::bucketd {
 namespace {
 
@@ -85,7 +85,11 @@ TEST(OssV4Test, L_1_List) {
   test.method = "GET";
   test.key = "";
   test.headers = {{"x-oss-content-sha256", "UNSIGNED-PAYLOAD"}};
-  test.params = {{"list-type", "2"}, {"prefix", "a b/\xc3\xa9"}, {"max-keys", "1000"}, {"encoding-type", "url"}, {"delimiter", "/"}};
+  test.params = {{"list-type", "2"},
+                 {"prefix", "a b/\xc3\xa9"},
+                 {"max-keys", "1000"},
+                 {"encoding-type", "url"},
+                 {"delimiter", "/"}};
   EXPECT_EQ(Sha256Hex(test.Canonical()), "f314bea39ce3e853ae1dfad798d79bb65154d42bbe14b1d9d60a675d7fa6a8d2");
   EXPECT_EQ(test.Signature(), "c49e4ad945c8383e903c64d5602910fbdde4a4e2debb53b0e9d55bc441a968f3");
 }
@@ -103,7 +107,8 @@ TEST(OssV4Test, L_2_RangedGet) {
 constexpr char kDate[] = "Wed, 28 Dec 2022 10:27:41 GMT";
 
 std::string V1(absl::string_view method, absl::string_view bucket, absl::string_view key,
-               const std::vector<QueryParam>& params, const std::vector<HttpHeader>& headers, absl::string_view date) {
+               const std::vector<QueryParam>& params, const std::vector<HttpHeader>& headers,
+               absl::string_view date) {
   const SigningInput input = {method, "/ignored", bucket, key, &params, &headers};
   return OssV1Signature("sk", OssV1StringToSign(input, date));
 }
@@ -127,8 +132,10 @@ TEST(OssV1Test, V1_1_StringToSign) {
 
 TEST(OssV1Test, HeaderVectors) {
   const std::vector<HttpHeader> dated = {{"x-oss-date", kDate}};
-  EXPECT_EQ(V1("PUT", "examplebucket", "nelson", {}, PutHeaders(), kDate), "kSHKmLxlyEAKtZPkJhG9bZb5k7M=");  // V1-1
-  EXPECT_EQ(V1("PUT", "examplebucket", "nelson", {{"acl", ""}}, PutHeaders(), kDate), "/afkugFbmWDQ967j1vr6zygBLQk=");
+  EXPECT_EQ(V1("PUT", "examplebucket", "nelson", {}, PutHeaders(), kDate),
+            "kSHKmLxlyEAKtZPkJhG9bZb5k7M=");  // V1-1
+  EXPECT_EQ(V1("PUT", "examplebucket", "nelson", {{"acl", ""}}, PutHeaders(), kDate),
+            "/afkugFbmWDQ967j1vr6zygBLQk=");
   EXPECT_EQ(V1("GET", "examplebucket", "", {{"resourceGroup", ""}, {"non-resource", "123"}}, dated, kDate),
             "vkQmfuUDyi1uDi3bKt67oemssIs=");  // V1-3
   EXPECT_EQ(V1("GET", "examplebucket", "", {{"resourceGroup", ""}, {"acl", ""}}, dated, kDate),
@@ -136,19 +143,28 @@ TEST(OssV1Test, HeaderVectors) {
 }
 
 TEST(OssV1Test, PresignedVectors) {
-  EXPECT_EQ(V1("GET", "bucket", "key", {{"versionId", "versionId"}}, {}, "1699807420"), "dcLTea+Yh9ApirQ8o8dOPqtvJXQ=");
-  EXPECT_EQ(V1("GET", "bucket", "key+123", {{"security-token", "token"}, {"versionId", "versionId"}}, {}, "1699808204"),
+  EXPECT_EQ(V1("GET", "bucket", "key", {{"versionId", "versionId"}}, {}, "1699807420"),
+            "dcLTea+Yh9ApirQ8o8dOPqtvJXQ=");
+  EXPECT_EQ(V1("GET", "bucket", "key+123", {{"security-token", "token"}, {"versionId", "versionId"}}, {},
+               "1699808204"),
             "jzKYRrM5y6Br0dRFPaTGOsbrDhY=");
 }
 
 TEST(OssV1Test, L_3_SignsContinuationTokenButNoOtherListParameter) {
-  EXPECT_EQ(V1("GET", "examplebucket", "", {{"list-type", "2"}, {"prefix", "p"}, {"continuation-token", "ChR=="}, {"max-keys", "5"}, {"start-after", "x"}}, {}, kDate),
+  EXPECT_EQ(V1("GET", "examplebucket", "",
+               {{"list-type", "2"},
+                {"prefix", "p"},
+                {"continuation-token", "ChR=="},
+                {"max-keys", "5"},
+                {"start-after", "x"}},
+               {}, kDate),
             "scuceyJ4kAa/pOakh/lrL2PNUPQ=");
 }
 
 TEST(OssV1Test, L_4_RangedGet) {
   const std::vector<HttpHeader> headers = {{"x-oss-range-behavior", "standard"}, {"range", "bytes=0-9"}};
-  EXPECT_EQ(V1("GET", "examplebucket", "data/file 1.bin", {}, headers, kDate), "E50l7RF/MQeURBMFkv9yHPV85rw=");
+  EXPECT_EQ(V1("GET", "examplebucket", "data/file 1.bin", {}, headers, kDate),
+            "E50l7RF/MQeURBMFkv9yHPV85rw=");
 }
 
 constexpr char kEmptyHash[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

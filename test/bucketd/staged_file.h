@@ -11,8 +11,8 @@
 
 namespace bucketvol::bucketd {
 
-/// An object that is being written, invisible until its bucket takes it. Removed from the disk by the destructor unless
-/// taken. Computes MD5 and CRC-64 on the way. Not thread-safe.
+/// An object that is being written, invisible until its bucket takes it. Removed from the disk by the
+/// destructor unless taken. Computes MD5 and CRC-64 on the way. Not thread-safe.
 class StagedFile {
  public:
   /// Makes an empty file in `directory`, under a name of its own.
@@ -22,7 +22,8 @@ class StagedFile {
   ~StagedFile();
 
   absl::Status Append(absl::string_view data);
-  /// Appends `size` bytes of another file, inside the kernel; their digests do not enter ours: the caller knows better.
+  /// Appends `size` bytes of another file, inside the kernel; their digests do not enter ours: the caller
+  /// knows better.
   absl::Status AppendFile(int from, uint64_t offset, uint64_t size);
 
   uint64_t size() const { return size_; }

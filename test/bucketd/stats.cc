@@ -18,7 +18,9 @@ void Stats::CountOut(int worker, uint64_t bytes) {
   workers_[worker].bytes_out.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-void Stats::CountAuthFailure(int worker) { workers_[worker].auth_failures.fetch_add(1, std::memory_order_relaxed); }
+void Stats::CountAuthFailure(int worker) {
+  workers_[worker].auth_failures.fetch_add(1, std::memory_order_relaxed);
+}
 
 void Stats::Enter() {
   const int64_t now = in_flight_.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -55,9 +57,11 @@ uint64_t Stats::SumRequests(int operation_class) const {
 std::string Stats::ToJson() const {
   std::string json = "{\"requests\":{";
   for (int i = 0; i < kOperationClasses; ++i) {
-    absl::StrAppend(&json, i == 0 ? "\"" : ",\"", NameOf(static_cast<OperationClass>(i)), "\":", SumRequests(i));
+    absl::StrAppend(&json, i == 0 ? "\"" : ",\"", NameOf(static_cast<OperationClass>(i)),
+                    "\":", SumRequests(i));
   }
-  absl::StrAppend(&json, "},\"bytes_out\":", Sum(&Worker::bytes_out), ",\"bytes_in\":", Sum(&Worker::bytes_in),
+  absl::StrAppend(&json, "},\"bytes_out\":", Sum(&Worker::bytes_out),
+                  ",\"bytes_in\":", Sum(&Worker::bytes_in),
                   ",\"connections\":", connections_.load(std::memory_order_relaxed),
                   ",\"in_flight\":", in_flight_.load(std::memory_order_relaxed),
                   ",\"in_flight_peak\":", in_flight_peak_.load(std::memory_order_relaxed),

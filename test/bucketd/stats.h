@@ -10,8 +10,8 @@
 
 namespace bucketvol::bucketd {
 
-/// The counters of GET /-/stats. Thread-safe and cheap: each thread has its own cache lines. Reads see each counter at
-/// some moment of the call, not all at one.
+/// The counters of GET /-/stats. Thread-safe and cheap: each thread has its own cache lines. Reads see each
+/// counter at some moment of the call, not all at one.
 class Stats {
  public:
   explicit Stats(int workers);

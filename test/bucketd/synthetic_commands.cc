@@ -60,7 +60,8 @@ absl::Status RunExpect(absl::Span<char* const> arguments, int out) {
 }
 
 absl::Status RunKeys(absl::Span<char* const> arguments, int out) {
-  if (arguments.empty() || arguments.size() > 3) return absl::InvalidArgumentError("usage: bucketd keys SPEC [START [N]]");
+  if (arguments.empty() || arguments.size() > 3)
+    return absl::InvalidArgumentError("usage: bucketd keys SPEC [START [N]]");
   ASSIGN_OR_RETURN(const SyntheticSpec spec, ParseSyntheticSpec(arguments[0]));
   uint64_t start = 0;
   uint64_t count = spec.keys;

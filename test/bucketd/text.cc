@@ -59,8 +59,8 @@ char* WriteClock(const CivilTime& civil, char* out) {
 constexpr std::array<bool, 256> MakeUnreserved() {
   std::array<bool, 256> table{};
   for (unsigned c = 0; c < 256; ++c) {
-    table[c] = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-               c == '_' || c == '~';
+    table[c] = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
+               c == '.' || c == '_' || c == '~';
   }
   return table;
 }
@@ -70,7 +70,10 @@ int HexValue(char c) { return absl::ascii_isxdigit(c) ? (c <= '9' ? c - '0' : (c
 
 size_t Utf8SequenceLength(absl::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
-  const size_t length = lead >= 0xc2 && lead < 0xe0 ? 2 : (lead >> 4) == 14 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+  const size_t length = lead >= 0xc2 && lead < 0xe0   ? 2
+                        : (lead >> 4) == 14           ? 3
+                        : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                      : 0;
   if (length == 0 || text.size() < length) return 0;
   for (size_t i = 1; i < length; ++i) {
     if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;

@@ -7,8 +7,8 @@
 
 namespace bucketvol::bucketd {
 
-// Formatting that allocates nothing, for the paths that run a million times a second. Each writes at `out`, which has
-// room enough, and returns the end of what it wrote.
+// Formatting that allocates nothing, for the paths that run a million times a second. Each writes at `out`,
+// which has room enough, and returns the end of what it wrote.
 
 /// `value` in decimal with leading zeros to exactly `width` digits; higher digits are lost.
 char* WritePadded(uint64_t value, unsigned width, char* out);

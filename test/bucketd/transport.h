@@ -38,7 +38,8 @@ class Transport {
 
   int fd() const { return fd_.get(); }
   Result Read(char* out, size_t size);
-  /// Sends from the pieces in order. After kBlocked the same bytes must be offered again first (their place may change).
+  /// Sends from the pieces in order. After kBlocked the same bytes must be offered again first (their place
+  /// may change).
   Result Write(const iovec* pieces, int count);
   /// True when a short Read proves that the kernel holds no more bytes.
   bool short_read_means_empty() const { return ssl_ == nullptr; }

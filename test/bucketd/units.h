@@ -8,7 +8,8 @@
 
 namespace bucketvol::bucketd {
 
-/// Reads a size: a number and nothing, B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024).
+/// Reads a size: a number and nothing, B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of
+/// 1024).
 absl::StatusOr<uint64_t> ParseSize(absl::string_view text);
 
 /// Reads bytes per second: a size, with or without "/s". 0 means no cap.

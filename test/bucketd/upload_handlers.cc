@@ -25,7 +25,9 @@ constexpr uint64_t kSmallestOssPart = 100 * 1024;
 constexpr uint64_t kSmallestS3Part = 5 * 1024 * 1024;
 
 std::string Root(const ApiRequest& request, absl::string_view name) {
-  return absl::StrCat("<", name, request.dialect == Dialect::kS3 ? " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">" : ">");
+  return absl::StrCat(
+      "<", name,
+      request.dialect == Dialect::kS3 ? " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">" : ">");
 }
 
 std::string Element(absl::string_view name, absl::string_view text) {
@@ -41,15 +43,17 @@ std::string KeyElement(const ApiRequest& request, absl::string_view key) {
 
 Outcome<int> PartNumber(const ApiRequest& request) {
   int number = 0;
-  if (absl::SimpleAtoi(request.Param("partNumber"), &number) && number >= 1 && number <= kMaxPartNumber) return number;
-  return ServiceError{ErrorKind::kInvalidArgument, "Part number must be an integer between 1 and 10000, inclusive.", {}};
+  if (absl::SimpleAtoi(request.Param("partNumber"), &number) && number >= 1 && number <= kMaxPartNumber)
+    return number;
+  return ServiceError{
+      ErrorKind::kInvalidArgument, "Part number must be an integer between 1 and 10000, inclusive.", {}};
 }
 
 Outcome<Nothing> AddPart(Call& call, int number, UploadPart part) {
   part.file->Seal();
   part.modified = call.now;
-  return call.uploads.AddPart(call.request.bucket(), call.request.key(), call.request.Param("uploadId"), number,
-                              std::move(part));
+  return call.uploads.AddPart(call.request.bucket(), call.request.key(), call.request.Param("uploadId"),
+                              number, std::move(part));
 }
 
 // One line of the list in a Complete request.
@@ -82,7 +86,8 @@ Outcome<std::vector<ChosenPart>> ReadChosenParts(const Call& call, const Upload&
   return chosen;
 }
 
-std::optional<ErrorKind> CheckParts(const Upload& upload, const std::vector<ChosenPart>& chosen, Dialect dialect) {
+std::optional<ErrorKind> CheckParts(const Upload& upload, const std::vector<ChosenPart>& chosen,
+                                    Dialect dialect) {
   const uint64_t smallest = dialect == Dialect::kOss ? kSmallestOssPart : kSmallestS3Part;
   for (size_t i = 0; i < chosen.size(); ++i) {
     const auto part = upload.parts.find(chosen[i].number);
@@ -119,7 +124,8 @@ Outcome<ObjectMeta> JoinParts(Call& call, const Upload& upload, const std::vecto
   meta.etag = absl::StrCat(HexLower(DigestOf(DigestKind::kMd5, md5s)), "-", chosen.size());
   meta.crc64 = crc;
   meta.type = ObjectType::kMultipart;
-  return (*bucket)->Commit(call.request.key(), *std::move(whole), std::move(meta), WriteConditionOf(call.request));
+  return (*bucket)->Commit(call.request.key(), *std::move(whole), std::move(meta),
+                           WriteConditionOf(call.request));
 }
 
 uint64_t Limit(const ApiRequest& request, absl::string_view param) {
@@ -137,9 +143,9 @@ Outcome<Reply> InitiateUpload(Call& call) {
   const ApiRequest& request = call.request;
   const std::string id =
       call.uploads.Begin({request.bucket(), request.key(), call.now, MetaFromHeaders(request), {}});
-  return XmlReply(absl::StrCat(Root(request, "InitiateMultipartUploadResult"), Element("Bucket", request.bucket()),
-                               KeyElement(request, request.key()), Element("UploadId", id),
-                               "</InitiateMultipartUploadResult>"));
+  return XmlReply(absl::StrCat(Root(request, "InitiateMultipartUploadResult"),
+                               Element("Bucket", request.bucket()), KeyElement(request, request.key()),
+                               Element("UploadId", id), "</InitiateMultipartUploadResult>"));
 }
 
 Outcome<Reply> PutPart(Call& call) {
@@ -175,8 +181,8 @@ Outcome<Reply> CopyPart(Call& call) {
   const std::string etag = QuotedEtag(HexLower(part.md5), call.request.dialect);
   Outcome<Nothing> added = AddPart(call, *number, std::move(part));
   if (!added.ok()) return added.error();
-  Reply reply = XmlReply(absl::StrCat("<CopyPartResult><LastModified>", IsoTime(call.now), "</LastModified><ETag>", etag,
-                                      "</ETag></CopyPartResult>"));
+  Reply reply = XmlReply(absl::StrCat("<CopyPartResult><LastModified>", IsoTime(call.now),
+                                      "</LastModified><ETag>", etag, "</ETag></CopyPartResult>"));
   reply.Add("ETag", etag);
   return reply;
 }
@@ -187,18 +193,20 @@ Outcome<Reply> CompleteUpload(Call& call) {
   Outcome<Upload> upload = call.uploads.Take(request.bucket(), request.key(), id);
   if (!upload.ok()) return upload.error();
   Outcome<std::vector<ChosenPart>> chosen = ReadChosenParts(call, *upload);
-  const std::optional<ErrorKind> bad = chosen.ok() ? CheckParts(*upload, *chosen, request.dialect) : chosen.error().kind;
-  Outcome<ObjectMeta> stored = bad.has_value() ? Outcome<ObjectMeta>(*bad) : JoinParts(call, *upload, *chosen);
+  const std::optional<ErrorKind> bad =
+      chosen.ok() ? CheckParts(*upload, *chosen, request.dialect) : chosen.error().kind;
+  Outcome<ObjectMeta> stored =
+      bad.has_value() ? Outcome<ObjectMeta>(*bad) : JoinParts(call, *upload, *chosen);
   if (!stored.ok()) {
     call.uploads.PutBack(id, *std::move(upload));
     return stored.error();
   }
   const std::string etag = QuotedEtag(stored->etag, request.dialect);
-  Reply reply = XmlReply(absl::StrCat(
-      Root(request, "CompleteMultipartUploadResult"),
-      Element("Location", absl::StrCat("http://", request.http->host, "/", request.bucket(), "/", request.key())),
-      Element("Bucket", request.bucket()), KeyElement(request, request.key()), Element("ETag", etag),
-      "</CompleteMultipartUploadResult>"));
+  Reply reply = XmlReply(absl::StrCat(Root(request, "CompleteMultipartUploadResult"),
+                                      Element("Location", absl::StrCat("http://", request.http->host, "/",
+                                                                       request.bucket(), "/", request.key())),
+                                      Element("Bucket", request.bucket()), KeyElement(request, request.key()),
+                                      Element("ETag", etag), "</CompleteMultipartUploadResult>"));
   reply.Add("ETag", etag);
   if (request.dialect == Dialect::kOss) reply.Add("x-oss-hash-crc64ecma", absl::StrCat(*stored->crc64));
   return reply;
@@ -229,14 +237,18 @@ Outcome<Reply> ListParts(Call& call) {
     const UploadPart& part = next->second;
     last = next->first;
     absl::StrAppend(&parts, "<Part><PartNumber>", last, "</PartNumber><LastModified>", IsoTime(part.modified),
-                    "</LastModified><ETag>", QuotedEtag(HexLower(part.md5), request.dialect), "</ETag><Size>", part.size,
-                    "</Size></Part>");
+                    "</LastModified><ETag>", QuotedEtag(HexLower(part.md5), request.dialect), "</ETag><Size>",
+                    part.size, "</Size></Part>");
   }
+  const absl::string_view usual = request.dialect == Dialect::kOss ? "Standard" : "STANDARD";
+  const absl::string_view storage_class = upload->meta.storage_class;
   return XmlReply(absl::StrCat(
-      Root(request, "ListPartsResult"), Element("Bucket", request.bucket()), KeyElement(request, request.key()),
-      Element("UploadId", request.Param("uploadId")), "<PartNumberMarker>", marker, "</PartNumberMarker><NextPartNumberMarker>",
-      last, "</NextPartNumberMarker><MaxParts>", limit, "</MaxParts><IsTruncated>",
-      next == upload->parts.end() ? "false" : "true", "</IsTruncated>", parts, "</ListPartsResult>"));
+      Root(request, "ListPartsResult"), Element("Bucket", request.bucket()),
+      KeyElement(request, request.key()), Element("UploadId", request.Param("uploadId")),
+      Element("StorageClass", storage_class.empty() ? usual : storage_class), "<PartNumberMarker>", marker,
+      "</PartNumberMarker><NextPartNumberMarker>", last, "</NextPartNumberMarker><MaxParts>", limit,
+      "</MaxParts><IsTruncated>", next == upload->parts.end() ? "false" : "true", "</IsTruncated>", parts,
+      "</ListPartsResult>"));
 }
 
 Outcome<Reply> ListUploads(Call& call) {
@@ -251,20 +263,26 @@ Outcome<Reply> ListUploads(Call& call) {
   std::pair<std::string, std::string> last = marker;
   bool truncated = false;
   for (const auto& [id, upload] : call.uploads.List(request.bucket())) {
-    const bool behind = marker.second.empty() ? upload.key > marker.first : std::pair(upload.key, id) > marker;
-    if (!absl::StartsWith(upload.key, request.Param("prefix")) || (!behind && !marker.first.empty())) continue;
+    const bool behind =
+        marker.second.empty() ? upload.key > marker.first : std::pair(upload.key, id) > marker;
+    if (!absl::StartsWith(upload.key, request.Param("prefix")) || (!behind && !marker.first.empty()))
+      continue;
     if (truncated = count == limit; truncated) break;
     last = {upload.key, id};
     ++count;
-    absl::StrAppend(&items, "<Upload>", KeyElement(request, upload.key), Element("UploadId", id), "<Initiated>",
-                    IsoTime(upload.initiated), "</Initiated></Upload>");
+    absl::StrAppend(&items, "<Upload>", KeyElement(request, upload.key), Element("UploadId", id),
+                    "<Initiated>", IsoTime(upload.initiated), "</Initiated></Upload>");
   }
   std::string markers;
-  if (truncated) markers = absl::StrCat(Element("NextKeyMarker", last.first), Element("NextUploadIdMarker", last.second));
-  return XmlReply(absl::StrCat(Root(request, "ListMultipartUploadsResult"), Element("Bucket", request.bucket()),
-                               Element("KeyMarker", marker.first), Element("UploadIdMarker", marker.second), markers,
-                               "<MaxUploads>", limit, "</MaxUploads><IsTruncated>", truncated ? "true" : "false",
-                               "</IsTruncated>", items, "</ListMultipartUploadsResult>"));
+  if (truncated || request.dialect == Dialect::kOss) {  // OSS writes them always, and oss2 looks for them.
+    markers = absl::StrCat(Element("NextKeyMarker", truncated ? last.first : ""),
+                           Element("NextUploadIdMarker", truncated ? last.second : ""));
+  }
+  return XmlReply(absl::StrCat(Root(request, "ListMultipartUploadsResult"),
+                               Element("Bucket", request.bucket()), Element("KeyMarker", marker.first),
+                               Element("UploadIdMarker", marker.second), markers, "<MaxUploads>", limit,
+                               "</MaxUploads><IsTruncated>", truncated ? "true" : "false", "</IsTruncated>",
+                               items, "</ListMultipartUploadsResult>"));
 }
 
 }  // namespace bucketvol::bucketd

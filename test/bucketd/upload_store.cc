@@ -37,8 +37,8 @@ Outcome<Upload> UploadStore::Find(absl::string_view bucket, absl::string_view ke
   return found->second;
 }
 
-Outcome<Nothing> UploadStore::AddPart(absl::string_view bucket, absl::string_view key, absl::string_view id, int number,
-                                      UploadPart part) {
+Outcome<Nothing> UploadStore::AddPart(absl::string_view bucket, absl::string_view key, absl::string_view id,
+                                      int number, UploadPart part) {
   absl::MutexLock lock(&mu_);
   const auto found = uploads_.find(id);
   if (found == uploads_.end() || !Matches(found->second, bucket, key)) return ErrorKind::kNoSuchUpload;

@@ -35,14 +35,16 @@ struct Upload {
   std::map<int, UploadPart> parts;
 };
 
-/// The uploads in progress, in memory: a restart aborts them. Thread-safe; callers get copies, in which part files are shared.
+/// The uploads in progress, in memory: a restart aborts them. Thread-safe; callers get copies, in which part
+/// files are shared.
 class UploadStore {
  public:
   /// Returns the new upload's id.
   std::string Begin(Upload upload);
   /// NoSuchUpload unless the id is one of that bucket and key.
   Outcome<Upload> Find(absl::string_view bucket, absl::string_view key, absl::string_view id);
-  Outcome<Nothing> AddPart(absl::string_view bucket, absl::string_view key, absl::string_view id, int number, UploadPart part);
+  Outcome<Nothing> AddPart(absl::string_view bucket, absl::string_view key, absl::string_view id, int number,
+                           UploadPart part);
   /// Removes an upload and returns it; only one caller gets it.
   Outcome<Upload> Take(absl::string_view bucket, absl::string_view key, absl::string_view id);
   /// Puts back what Take gave, when it turned out unusable.

@@ -25,12 +25,13 @@ class WritableBucket {
 
   /// A file to write a new object or a part into.
   virtual absl::StatusOr<StagedFile> Stage() = 0;
-  /// Makes the staged bytes the object `key`, in one step; `meta` needs everything but size and modified. Returns the meta of
-  /// the object as it is stored.
+  /// Makes the staged bytes the object `key`, in one step; `meta` needs everything but size and modified.
+  /// Returns the meta of the object as it is stored.
   virtual Outcome<ObjectMeta> Commit(absl::string_view key, StagedFile file, ObjectMeta meta,
                                      const WriteCondition& condition) = 0;
   /// Makes `key` a symlink; meta.symlink_target says where to.
-  virtual Outcome<ObjectMeta> PutSymlink(absl::string_view key, ObjectMeta meta, const WriteCondition& condition) = 0;
+  virtual Outcome<ObjectMeta> PutSymlink(absl::string_view key, ObjectMeta meta,
+                                         const WriteCondition& condition) = 0;
   /// Changes the meta of an object in place, but not its size. NoSuchKey if there is none.
   virtual Outcome<Nothing> Update(absl::string_view key, const std::function<void(ObjectMeta&)>& change) = 0;
   /// Removes an object; none is fine.

@@ -98,8 +98,8 @@ Outcome<Reply> PutObject(Call& call) {
   meta.etag = HexLower(call.body.md5());
   meta.crc64 = call.body.file().crc64();
   for (const auto& checksum : call.body.checksums()) meta.headers.push_back(checksum);
-  Outcome<ObjectMeta> stored = (*bucket)->Commit(call.request.key(), std::move(call.body.file()), std::move(meta),
-                                                 WriteConditionOf(call.request));
+  Outcome<ObjectMeta> stored = (*bucket)->Commit(call.request.key(), std::move(call.body.file()),
+                                                 std::move(meta), WriteConditionOf(call.request));
   if (!stored.ok()) return stored.error();
   Reply reply;
   AddWrittenHeaders(reply, call.request, *stored);
@@ -121,14 +121,16 @@ Outcome<Reply> DeleteBatch(Call& call) {
   Outcome<WritableBucket*> bucket = FindWritable(call, holder);
   if (!bucket.ok()) return bucket.error();
   if (!HasIntegrityHeader(call.request)) {
-    return ServiceError{ErrorKind::kInvalidRequest, "Missing required header for this request: Content-MD5", {}};
+    return ServiceError{
+        ErrorKind::kInvalidRequest, "Missing required header for this request: Content-MD5", {}};
   }
   const std::optional<XmlNode> root = ParseXml(call.body.text());
   if (!root.has_value() || root->name != "Delete") return ErrorKind::kMalformedXml;
   const bool quiet = root->ChildText("Quiet") == "true";
   const bool url = call.request.Param("encoding-type") == "url";
-  std::string xml = call.request.dialect == Dialect::kS3 ? "<DeleteResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
-                                                          : "<DeleteResult>";
+  std::string xml = call.request.dialect == Dialect::kS3
+                        ? "<DeleteResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
+                        : "<DeleteResult>";
   if (url) xml += "<EncodingType>url</EncodingType>";
   size_t count = 0;
   for (const XmlNode& node : root->children) {
@@ -152,10 +154,11 @@ Outcome<Reply> CopyObject(Call& call) {
   const bool replace = absl::EqualsIgnoreCase(call.request.ServiceHeader("metadata-directive"), "REPLACE");
   const bool onto_itself = source->bucket == call.request.bucket() && source->key == call.request.key();
   if (onto_itself && !replace && call.request.dialect == Dialect::kS3) {
-    return ServiceError{ErrorKind::kInvalidRequest,
-                        "This copy request is illegal because it is trying to copy an object to itself without changing "
-                        "the object's metadata.",
-                        {}};
+    return ServiceError{
+        ErrorKind::kInvalidRequest,
+        "This copy request is illegal because it is trying to copy an object to itself without changing "
+        "the object's metadata.",
+        {}};
   }
   Outcome<StagedFile> copy = CopyBytes(**bucket, *source->object.body, 0, source->object.meta.size);
   if (!copy.ok()) return copy.error();
@@ -163,11 +166,12 @@ Outcome<Reply> CopyObject(Call& call) {
   if (!replace) meta.headers = source->object.meta.headers;
   meta.etag = HexLower(copy->FinishMd5());
   meta.crc64 = copy->crc64();
-  Outcome<ObjectMeta> stored =
-      (*bucket)->Commit(call.request.key(), *std::move(copy), std::move(meta), WriteConditionOf(call.request));
+  Outcome<ObjectMeta> stored = (*bucket)->Commit(call.request.key(), *std::move(copy), std::move(meta),
+                                                 WriteConditionOf(call.request));
   if (!stored.ok()) return stored.error();
-  Reply reply = XmlReply(absl::StrCat("<CopyObjectResult><LastModified>", IsoTime(stored->modified), "</LastModified><ETag>",
-                                      QuotedEtag(stored->etag, call.request.dialect), "</ETag></CopyObjectResult>"));
+  Reply reply = XmlReply(absl::StrCat("<CopyObjectResult><LastModified>", IsoTime(stored->modified),
+                                      "</LastModified><ETag>", QuotedEtag(stored->etag, call.request.dialect),
+                                      "</ETag></CopyObjectResult>"));
   AddWrittenHeaders(reply, call.request, *stored);
   return reply;
 }
@@ -194,7 +198,8 @@ Outcome<Reply> AppendObject(Call& call) {
   condition.only_if_absent = old_etag.empty();
   condition.if_etag = old_etag;
   Outcome<ObjectMeta> stored = (*bucket)->Commit(
-      call.request.key(), base->file.has_value() ? *std::move(base->file) : std::move(added), std::move(base->meta), condition);
+      call.request.key(), base->file.has_value() ? *std::move(base->file) : std::move(added),
+      std::move(base->meta), condition);
   if (!stored.ok()) return ServiceError{ErrorKind::kPositionMismatch, "", {}};
   Reply reply;
   AddWrittenHeaders(reply, call.request, *stored);
@@ -209,7 +214,8 @@ Outcome<Reply> PutSymlink(Call& call) {
   ObjectMeta meta = MetaFromHeaders(call.request);
   meta.type = ObjectType::kSymlink;
   meta.symlink_target = PercentDecode(call.request.ServiceHeader("symlink-target"));
-  if (meta.symlink_target.empty()) return ServiceError{ErrorKind::kInvalidArgument, "x-oss-symlink-target is missing.", {}};
+  if (meta.symlink_target.empty())
+    return ServiceError{ErrorKind::kInvalidArgument, "x-oss-symlink-target is missing.", {}};
   meta.modified = call.now;
   meta.etag = HexLower(DigestOf(DigestKind::kMd5, meta.symlink_target));
   Outcome<ObjectMeta> stored =

@@ -23,7 +23,8 @@ void XMLCALL OnStart(void* user, const char* name, const char**) {
   }
   const absl::string_view full = name;
   const size_t colon = full.rfind(':');
-  builder->open.push_back({std::string(colon == absl::string_view::npos ? full : full.substr(colon + 1)), "", {}});
+  builder->open.push_back(
+      {std::string(colon == absl::string_view::npos ? full : full.substr(colon + 1)), "", {}});
 }
 
 void XMLCALL OnEnd(void* user, const char*) {
@@ -56,12 +57,14 @@ std::string XmlNode::ChildText(absl::string_view child_name) const {
 }
 
 std::optional<XmlNode> ParseXml(absl::string_view document) {
-  const std::unique_ptr<XML_ParserStruct, void (*)(XML_Parser)> parser(XML_ParserCreate("UTF-8"), XML_ParserFree);
+  const std::unique_ptr<XML_ParserStruct, void (*)(XML_Parser)> parser(XML_ParserCreate("UTF-8"),
+                                                                       XML_ParserFree);
   Builder builder = {parser.get(), {}, std::nullopt};
   XML_SetUserData(parser.get(), &builder);
   XML_SetElementHandler(parser.get(), OnStart, OnEnd);
   XML_SetCharacterDataHandler(parser.get(), OnText);
-  if (XML_Parse(parser.get(), document.data(), static_cast<int>(document.size()), 1) != XML_STATUS_OK) return std::nullopt;
+  if (XML_Parse(parser.get(), document.data(), static_cast<int>(document.size()), 1) != XML_STATUS_OK)
+    return std::nullopt;
   return builder.root;
 }
 

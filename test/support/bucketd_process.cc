@@ -70,10 +70,12 @@ UniqueFd Connect(int port) {
 }
 
 std::string Exchange(int fd, absl::string_view request) {
-  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) return "";
+  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size()))
+    return "";
   std::string answer;
   char buffer[65536];
-  for (ssize_t got; (got = recv(fd, buffer, sizeof(buffer), 0)) > 0;) answer.append(buffer, static_cast<size_t>(got));
+  for (ssize_t got; (got = recv(fd, buffer, sizeof(buffer), 0)) > 0;)
+    answer.append(buffer, static_cast<size_t>(got));
   return answer;
 }
 
@@ -85,7 +87,8 @@ std::string ExchangeTls(int fd, absl::string_view request) {
   SSL_write(ssl.get(), request.data(), static_cast<int>(request.size()));
   std::string answer;
   char buffer[65536];
-  for (int got; (got = SSL_read(ssl.get(), buffer, sizeof(buffer))) > 0;) answer.append(buffer, static_cast<size_t>(got));
+  for (int got; (got = SSL_read(ssl.get(), buffer, sizeof(buffer))) > 0;)
+    answer.append(buffer, static_cast<size_t>(got));
   return answer;
 }
 
@@ -118,10 +121,12 @@ void BucketdProcess::Stop(int signal) {
   pid_ = -1;
 }
 
-std::string BucketdProcess::Call(absl::string_view method, absl::string_view target, absl::string_view body) const {
+std::string BucketdProcess::Call(absl::string_view method, absl::string_view target,
+                                 absl::string_view body) const {
   const UniqueFd fd = Connect(port_);
-  const std::string request = absl::StrCat(method, " ", target, " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n",
-                                           "Content-Length: ", body.size(), "\r\n\r\n", body);
+  const std::string request =
+      absl::StrCat(method, " ", target, " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n",
+                   "Content-Length: ", body.size(), "\r\n\r\n", body);
   const std::string answer = tls_ ? ExchangeTls(fd.get(), request) : Exchange(fd.get(), request);
   const size_t head_end = answer.find("\r\n\r\n");
   if (head_end == std::string::npos || answer.rfind("HTTP/1.1 200", 0) != 0) Die(target, answer);

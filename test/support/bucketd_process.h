@@ -8,8 +8,9 @@
 
 namespace bucketvol::testing {
 
-/// A real `bucketd` beside the test, on a free port of the loopback address. Needs BUCKETVOL_BIN in the environment (ctest sets
-/// it). A server that does not start ends the test program with the server's own words.
+/// A real `bucketd` beside the test, on a free port of the loopback address. Needs BUCKETVOL_BIN in the
+/// environment (ctest sets it). A server that does not start ends the test program with the server's own
+/// words.
 ///
 ///   BucketdProcess server({"--synthetic", "b:keys=1000", "--profile", "zero"});
 ///   ... server.url() ...

@@ -118,7 +118,6 @@ class FakeObjectStore final : public ObjectStore {
   std::vector<std::shared_ptr<Pending>> held_ ABSL_GUARDED_BY(mu_);
   std::map<uint64_t, std::shared_ptr<Pending>> pending_ ABSL_GUARDED_BY(mu_);
   uint64_t next_id_ ABSL_GUARDED_BY(mu_) = 0;
-  int finishing_ ABSL_GUARDED_BY(mu_) = 0;  // Callbacks that run now.
   bool keep_requests_ ABSL_GUARDED_BY(mu_) = true;
   std::vector<FakeRequest> requests_ ABSL_GUARDED_BY(mu_);
   size_t counts_[3] ABSL_GUARDED_BY(mu_) = {};

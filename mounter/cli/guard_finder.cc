@@ -1,0 +1,75 @@
+#include "mounter/cli/guard_finder.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "mounter/guard/run_directory.h"
+#include "mounter/guard/small_file.h"
+
+namespace bucketvol {
+namespace {
+
+constexpr char kGuardName[] = "bucketvol-guard\n";
+
+bool IsTrusted(uid_t uid) { return uid == 0 || uid == geteuid(); }
+
+std::optional<GuardProcess> ReadGuard(const std::string& pid) {
+  const std::string directory = absl::StrCat("/proc/", pid);
+  if (ReadSmallFile(directory + "/comm") != kGuardName) return std::nullopt;
+  struct stat info;
+  if (stat(directory.c_str(), &info) != 0 || !IsTrusted(info.st_uid)) return std::nullopt;
+  const std::vector<std::string> arguments = absl::StrSplit(ReadSmallFile(directory + "/cmdline"), '\0');
+  if (arguments.size() < 3) return std::nullopt;
+  GuardProcess guard;
+  if (!absl::SimpleAtoi(pid, &guard.pid)) return std::nullopt;
+  guard.mount_point = arguments[1];
+  guard.run_directory = arguments[2];
+  return guard;
+}
+
+}  // namespace
+
+std::vector<GuardProcess> FindGuards() {
+  std::vector<GuardProcess> guards;
+  DIR* processes = opendir("/proc");
+  if (processes == nullptr) return guards;
+  while (const dirent* entry = readdir(processes)) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    if (auto guard = ReadGuard(entry->d_name)) guards.push_back(std::move(*guard));
+  }
+  closedir(processes);
+  const auto by_mount_point = [](const GuardProcess& a, const GuardProcess& b) {
+    return a.mount_point < b.mount_point;
+  };
+  std::sort(guards.begin(), guards.end(), by_mount_point);
+  return guards;
+}
+
+std::optional<GuardProcess> FindGuardOf(const std::string& mount_point) {
+  for (GuardProcess& guard : FindGuards()) {
+    if (guard.mount_point == mount_point) return std::move(guard);
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<Channel> ConnectToGuard(const GuardProcess& guard) {
+  const std::string root = absl::StrCat("/proc/", guard.pid, "/root");
+  auto channel = Channel::Connect(root + RunDirectory::SocketIn(guard.run_directory));
+  if (!channel.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("guard of ", guard.mount_point, " does not answer: ", channel.failure().text));
+  }
+  if (!IsTrusted(channel.value().PeerProcess().uid)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("guard of ", guard.mount_point, " belongs to another user"));
+  }
+  return std::move(channel.value());
+}
+
+}  // namespace bucketvol

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "mounter/guard/channel.h"
+
+namespace bucketvol {
+
+/// A running guard, as its command line in /proc tells.
+struct GuardProcess {
+  pid_t pid = 0;
+  std::string mount_point;
+  std::string run_directory;
+};
+
+/// All guards that this user may talk to, whatever their run directories, by mount point.
+std::vector<GuardProcess> FindGuards();
+
+/// The guard of a (resolved) mount point.
+std::optional<GuardProcess> FindGuardOf(const std::string& mount_point);
+
+/// Connects to a guard, also one that lives in another mount namespace. Fails when the process at the other
+/// end is neither root's nor this user's.
+absl::StatusOr<Channel> ConnectToGuard(const GuardProcess& guard);
+
+}  // namespace bucketvol

@@ -1,0 +1,146 @@
+#include "mounter/cli/index_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "mounter/base/crc.h"
+#include "mounter/base/errno_status.h"
+#include "mounter/base/file.h"
+#include "mounter/base/log.h"
+#include "mounter/base/status_macros.h"
+
+namespace bucketvol {
+namespace {
+
+constexpr char kBuildLock[] = "/build.lock";
+constexpr char kUseLock[] = "/use.lock";
+// Between two looks at the lock of another builder.
+constexpr absl::Duration kLockPause = absl::Milliseconds(20);
+
+// Not for security: the manifest tells what an index is of. Two checksums over different texts make a clash
+// unlikely.
+std::string NameOf(const IndexKey& key) {
+  const std::string text =
+      absl::StrCat(key.source, "\n", key.endpoint, "\n", key.options, "\n", key.identity);
+  return absl::StrFormat("%016x%08x", Crc64(0, text), Crc32c(0, text));
+}
+
+enum class Lock { kExclusive, kShared };
+
+// False: somebody else has it.
+absl::StatusOr<bool> TryLock(const UniqueFd& fd, Lock lock, absl::string_view what) {
+  if (flock(fd.get(), (lock == Lock::kExclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  return ErrnoToStatus(errno, absl::StrCat("lock ", what));
+}
+
+// Whether `path` still names the open file: a lock on a file that was removed locks nothing.
+bool StillNamed(const UniqueFd& fd, const std::string& path) {
+  struct stat open_file;
+  struct stat named;
+  return fstat(fd.get(), &open_file) == 0 && stat(path.c_str(), &named) == 0 &&
+         open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
+}
+
+bool HasManifest(const std::string& directory) {
+  return access(absl::StrCat(directory, "/", kManifestName).c_str(), F_OK) == 0;
+}
+
+std::vector<std::string> NamesIn(const std::string& directory) {
+  std::vector<std::string> names;
+  DIR* entries = opendir(directory.c_str());
+  if (entries == nullptr) return names;
+  while (const dirent* entry = readdir(entries)) {
+    const absl::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  closedir(entries);
+  return names;
+}
+
+// The caller holds both locks.
+void RemoveIndex(const std::string& directory) {
+  unlink(absl::StrCat(directory, "/", kManifestName).c_str());  // First: without it the rest is no index.
+  for (const std::string& name : NamesIn(directory)) unlink(absl::StrCat(directory, "/", name).c_str());
+  rmdir(directory.c_str());
+}
+
+absl::Time KeptUntil(const std::string& directory) {
+  const auto text = ReadWholeFile(directory + kUseLock, 64);
+  int64_t seconds = 0;
+  if (!text.ok() || !absl::SimpleAtoi(*text, &seconds)) return absl::InfinitePast();
+  return absl::FromUnixSeconds(seconds);
+}
+
+void CollectOne(const std::string& directory, absl::Time now) {
+  auto build = OpenFile(directory + kBuildLock, O_RDWR | O_CREAT);
+  auto use = OpenFile(directory + kUseLock, O_RDWR | O_CREAT);
+  if (!build.ok() || !use.ok()) return;
+  if (!TryLock(*build, Lock::kExclusive, directory).value_or(false)) return;
+  if (!TryLock(*use, Lock::kExclusive, directory).value_or(false)) return;
+  if (HasManifest(directory) && now < KeptUntil(directory)) return;
+  LogInfo("removing an index that nobody uses: ", directory);
+  RemoveIndex(directory);
+}
+
+}  // namespace
+
+IndexLease::IndexLease(std::string directory, UniqueFd build_lock, UniqueFd use_lock)
+    : directory_(std::move(directory)), build_lock_(std::move(build_lock)), use_lock_(std::move(use_lock)) {}
+
+IndexLease::~IndexLease() {
+  if (!use_lock_.valid() || !build_lock_.valid() || HasManifest(directory_)) return;
+  RemoveIndex(directory_);
+  rmdir(directory_.substr(0, directory_.rfind('/')).c_str());  // Goes only when empty.
+}
+
+absl::Status IndexLease::KeepUntil(absl::Time time) const {
+  const std::string text = absl::StrCat(absl::ToUnixSeconds(time), "\n");
+  if (ftruncate(use_lock_.get(), 0) != 0)
+    return ErrnoToStatus(errno, absl::StrCat("write ", directory_, kUseLock));
+  return WriteAllAt(use_lock_.get(), text, 0, directory_ + kUseLock);
+}
+
+IndexStore::IndexStore(const std::string& state_dir, const Clock& clock)
+    : directory_(state_dir + "/index"), clock_(clock) {}
+
+absl::StatusOr<IndexLease> IndexStore::Claim(const IndexKey& key, const Cancellation& cancellation) const {
+  const std::string directory = absl::StrCat(directory_, "/", NameOf(key));
+  while (!cancellation.cancelled()) {
+    RETURN_IF_ERROR(MakeDirectories(directory));
+    auto build = OpenFile(directory + kBuildLock, O_RDWR | O_CREAT);
+    if (absl::IsNotFound(build.status())) continue;  // The directory was removed a moment ago.
+    RETURN_IF_ERROR(build.status());
+    ASSIGN_OR_RETURN(const bool locked, TryLock(*build, Lock::kExclusive, directory));
+    if (!locked) {
+      absl::SleepFor(kLockPause);
+      continue;
+    }
+    if (!StillNamed(*build, directory + kBuildLock)) continue;
+    ASSIGN_OR_RETURN(UniqueFd use, OpenFile(directory + kUseLock, O_RDWR | O_CREAT));
+    ASSIGN_OR_RETURN(const bool used, TryLock(use, Lock::kShared, directory));
+    if (!used)
+      return absl::InternalError(absl::StrCat("somebody locks an index without building it: ", directory));
+    return IndexLease(directory, *std::move(build), std::move(use));
+  }
+  return absl::CancelledError("interrupted");
+}
+
+void IndexStore::Collect() const {
+  for (const std::string& name : NamesIn(directory_)) {
+    CollectOne(absl::StrCat(directory_, "/", name), clock_.WallNow());
+  }
+}
+
+}  // namespace bucketvol

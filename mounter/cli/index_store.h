@@ -1,0 +1,71 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "mounter/base/clock.h"
+#include "mounter/base/unique_fd.h"
+#include "mounter/index/index_file.h"
+#include "mounter/objstore/object_store.h"
+
+namespace bucketvol {
+
+/// What an index on disk was made from, and for whom: another key is another index.
+struct IndexKey {
+  std::string source;
+  std::string endpoint;
+  std::string options;  // Those that change what is seen.
+  std::string
+      identity;  // Whose credentials listed it: nobody sees a listing made with the rights of another.
+};
+
+/// A claim on the directory of one index.
+///
+/// While it lives the index is not collected. Until ReleaseBuild nobody else may build it. Files are replaced
+/// by rename only, so that mounts of an older build go on undisturbed. The destructor removes a directory in
+/// which nothing was built.
+class IndexLease {
+ public:
+  IndexLease(IndexLease&&) = default;
+  IndexLease& operator=(IndexLease&&) = delete;
+  ~IndexLease();
+
+  const std::string& directory() const { return directory_; }
+  /// Lets others build; this claim's files must be open by now.
+  void ReleaseBuild() { build_lock_.Reset(); }
+  /// Has the index kept until `time` after its last user is gone.
+  absl::Status KeepUntil(absl::Time time) const;
+
+ private:
+  friend class IndexStore;
+  IndexLease(std::string directory, UniqueFd build_lock, UniqueFd use_lock);
+
+  std::string directory_;
+  UniqueFd build_lock_;
+  UniqueFd use_lock_;  // Invalid once moved from.
+};
+
+/// The indexes of a state directory: STATE_DIR/index/HASH/{manifest,meta.erofs,objects,build.lock,use.lock}.
+///
+/// An index is removed when no mount uses it and its time is over: a day after its last mount, or the
+/// index_max_age of that mount where this is longer. Unfinished ones are removed as soon as nobody builds
+/// them. Processes of one machine share the directory; locks (flock) say who builds and who uses.
+class IndexStore {
+ public:
+  static constexpr absl::Duration kKeep = absl::Hours(24);
+
+  IndexStore(const std::string& state_dir, const Clock& clock);
+
+  /// Claims the directory of an index; waits while another process builds it. Cancelled by `cancellation`.
+  absl::StatusOr<IndexLease> Claim(const IndexKey& key, const Cancellation& cancellation) const;
+  /// Removes what nobody uses and whose time is over.
+  void Collect() const;
+
+ private:
+  std::string directory_;
+  const Clock& clock_;
+};
+
+}  // namespace bucketvol

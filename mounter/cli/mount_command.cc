@@ -1,0 +1,90 @@
+#include "mounter/cli/mount_command.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "mounter/base/status_macros.h"
+#include "mounter/cli/exit_code.h"
+#include "mounter/cli/guard_launcher.h"
+#include "mounter/cli/interrupts.h"
+#include "mounter/cli/mount_point.h"
+#include "mounter/cli/volume_request.h"
+
+namespace bucketvol {
+namespace {
+
+absl::Status StatusOfResult(const Message& message) {
+  const std::string text = message.Strings(1)[0];
+  switch (message.BodyAs<ResultBody>().code) {
+    case ResultCode::kOk:
+      return absl::OkStatus();
+    case ResultCode::kBusy:
+      return absl::AlreadyExistsError(text);
+    case ResultCode::kUsage:
+      return UsageError(text);
+    case ResultCode::kFailed:
+      return absl::InternalError(text);
+  }
+  return absl::InternalError(text);
+}
+
+absl::Status GuardIsGone(GuardLaunch& launch) {
+  const std::string how = launch.AwaitEnd();
+  return absl::InternalError(how.empty() ? "guard ended unexpectedly" : how);
+}
+
+// Shows what the guard tells until it gives a result. Interrupted: the launch is to be given up.
+absl::Status AwaitResult(GuardLaunch& launch, const UniqueFd& interrupts, Console& console) {
+  while (true) {
+    pollfd ready[] = {{interrupts.get(), POLLIN, 0}, {launch.channel().fd(), POLLIN, 0}};
+    if (poll(ready, 2, -1) < 0) continue;
+    if (ready[0].revents != 0) return InterruptedError("interrupted");
+    Message message;
+    switch (launch.channel().Receive(message)) {
+      case Channel::Received::kNothing:
+        continue;
+      case Channel::Received::kClosed:
+        return GuardIsGone(launch);
+      case Channel::Received::kMessage:
+        break;
+    }
+    if (message.Is(MessageType::kProgress)) console.Progress(message.BodyAs<ProgressBody>());
+    if (message.Is(MessageType::kWarning)) console.Warn(message.Strings(1)[0]);
+    if (message.Is(MessageType::kResult)) return StatusOfResult(message);
+  }
+}
+
+}  // namespace
+
+absl::Status RunMount(const CommandContext& context, const Arguments& arguments, Console& console) {
+  if (arguments.positional.size() != 2)
+    return UsageError("usage: bucketvol mount SOURCE MOUNTPOINT [-o OPTIONS]");
+  ASSIGN_OR_RETURN(const VolumeRequest request,
+                   ParseVolumeRequest(context, arguments.positional[0], arguments.option_lists));
+  for (const std::string& warning : request.options.warnings) console.Warn(warning);
+  if (geteuid() != 0) return absl::PermissionDeniedError("mounting needs root: run it with sudo");
+  GuardSettings settings;
+  settings.mount_point = ResolveMountPoint(arguments.positional[1]);
+  RETURN_IF_ERROR(CheckMountPoint(settings.mount_point));
+  settings.program_directory = context.program_directory;
+  settings.run_directory = RunDirectoryOf(request.options.run_dir, settings.mount_point);
+  settings.transport =
+      request.options.transport == TransportKind::kFile ? Transport::kFile : Transport::kLoop;
+  settings.attached = arguments.Has("--foreground") ? KeepAttached::kYes : KeepAttached::kNo;
+  settings.spec = request.spec.Reveal();
+
+  ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
+  ASSIGN_OR_RETURN(GuardLaunch launch, GuardLaunch::Start(settings));
+  RETURN_IF_ERROR(AwaitResult(launch, interrupts, console));
+  // A signal that came together with the result wins: who interrupts wants no mount.
+  if (WasInterrupted(interrupts)) return InterruptedError("interrupted");
+  RETURN_IF_ERROR(launch.Commit());
+  if (settings.attached == KeepAttached::kNo) return absl::OkStatus();
+  const absl::Status end = AwaitResult(launch, interrupts, console);
+  launch.channel().Close();
+  launch.AwaitEnd();
+  // Ending a foreground mount by Ctrl-C is the usual way.
+  return ExitCodeOf(end) == kExitInterrupted ? absl::OkStatus() : end;
+}
+
+}  // namespace bucketvol

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace bucketvol {
+
+/// The absolute path of a mount point without symbolic links. A path that cannot be resolved (a broken mount
+/// below it, or nothing there) is made absolute by its text.
+std::string ResolveMountPoint(const std::string& path);
+
+/// Makes sure that something can be mounted at `path` (as resolved): a directory that holds no mount of ours
+/// yet.
+absl::Status CheckMountPoint(const std::string& path);
+
+/// Where the guard of a mount point keeps its files, below `run_dir`.
+std::string RunDirectoryOf(const std::string& run_dir, const std::string& mount_point);
+
+/// An EROFS mount at a mount point that was made by this program, live or left behind.
+struct ImageMount {
+  std::string mount_point;
+  std::string index_directory;
+  std::string transport;  // "loop" or "file"
+};
+
+/// Every mount of ours in this namespace, topmost at its path only.
+std::vector<ImageMount> FindImageMounts();
+
+}  // namespace bucketvol

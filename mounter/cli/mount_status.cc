@@ -1,0 +1,74 @@
+#include "mounter/cli/mount_status.h"
+
+#include "absl/time/time.h"
+
+namespace bucketvol {
+namespace {
+
+const char* StateName(MountState state) {
+  switch (state) {
+    case MountState::kBuilding:
+      return "building";
+    case MountState::kReady:
+      return "ready";
+    case MountState::kDegraded:
+      return "degraded";
+    case MountState::kStopped:
+      return "stopped";
+  }
+  return "degraded";  // A word of a newer guard.
+}
+
+std::string Rfc3339(absl::Time time) {
+  if (time == absl::UnixEpoch()) return "";
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
+}
+
+}  // namespace
+
+StatusDocument::Index IndexStatus(const IndexReport& report) {
+  StatusDocument::Index index;
+  index.keys = report.keys;
+  index.files = report.files;
+  index.directories = report.directories;
+  index.bytes = report.bytes;
+  for (int reason = 0; reason < kSkipReasons; ++reason) {
+    const uint64_t count = report.skipped[static_cast<size_t>(reason)].count;
+    if (count > 0) index.skipped[std::string(SkipReasonName(static_cast<SkipReason>(reason)))] = count;
+  }
+  index.built_at = Rfc3339(report.built_at);
+  index.build_seconds = absl::ToDoubleSeconds(report.build_time);
+  index.list_requests = report.list_requests;
+  index.list_streams_peak = report.list_streams_peak;
+  index.image_bytes = report.image_bytes;
+  index.table_bytes = report.table_bytes;
+  return index;
+}
+
+StatusDocument MountStatus(const GuardReport& report) {
+  StatusDocument status = StatusDocument::FromJson(report.document).value_or(StatusDocument());
+  status.mountpoint = report.mount_point;
+  status.state = StateName(report.body.state);
+  status.transport = report.body.transport == Transport::kFile ? "file" : "loop";
+  status.pid = {report.body.guard_pid, report.body.worker_pid};
+  status.worker_restarts = report.body.worker_restarts;
+  if (!report.last_error.empty()) status.last_error = report.last_error;
+  return status;
+}
+
+StatusDocument OrphanStatus(absl::string_view mount_point, absl::string_view transport,
+                            const IndexManifest* manifest) {
+  StatusDocument status;
+  status.mountpoint = std::string(mount_point);
+  status.kind = "image";
+  status.state = "stopped";
+  status.transport = std::string(transport);
+  status.index_fs = "erofs";
+  status.last_error = "guard has died: reads fail; run bucketvol umount, then mount again";
+  if (manifest == nullptr) return status;
+  status.source = manifest->source;
+  status.index = IndexStatus(manifest->report);
+  return status;
+}
+
+}  // namespace bucketvol

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "mounter/guard/protocol.h"
+#include "mounter/index/index_file.h"
+#include "mounter/telemetry/status_document.h"
+
+namespace bucketvol {
+
+/// What a guard told of one mount.
+struct GuardReport {
+  GuardStatusBody body;
+  std::string mount_point;
+  std::string last_error;
+  std::string document;  // Of the worker; empty or unreadable while there is none.
+};
+/// The whole status of a guarded mount: the worker's part with the guard's on top.
+StatusDocument MountStatus(const GuardReport& report);
+
+/// The status of a mount that has lost its guard. `manifest` may be null: it was removed or damaged.
+StatusDocument OrphanStatus(absl::string_view mount_point, absl::string_view transport,
+                            const IndexManifest* manifest);
+
+/// The part of an index's report that the status shows.
+StatusDocument::Index IndexStatus(const IndexReport& report);
+
+}  // namespace bucketvol

@@ -1,0 +1,95 @@
+#include "mounter/cli/store_stack.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "mounter/base/status_macros.h"
+#include "mounter/cli/credential_spec.h"
+#include "mounter/objstore/credentials_file.h"
+
+namespace bucketvol {
+namespace {
+
+Signature SignatureOf(SignatureVersion version) {
+  switch (version) {
+    case SignatureVersion::kOssV1:
+      return Signature::kOssV1;
+    case SignatureVersion::kOssV4:
+      return Signature::kOssV4;
+    case SignatureVersion::kSigV4:
+      return Signature::kAwsV4;
+  }
+  return Signature::kOssV4;
+}
+
+Addressing AddressingOf(AddressingStyle style) {
+  switch (style) {
+    case AddressingStyle::kAuto:
+      return Addressing::kAuto;
+    case AddressingStyle::kPath:
+      return Addressing::kPath;
+    case AddressingStyle::kVirtualHost:
+      return Addressing::kVirtualHost;
+  }
+  return Addressing::kAuto;
+}
+
+// "http://user:password@host:port"; the user name of the environment never becomes part of the options.
+std::string ProxyUrl(const std::string& proxy, const Secret& credentials) {
+  if (credentials.empty()) return proxy;
+  const size_t scheme_end = proxy.find("://");
+  if (scheme_end == std::string::npos) return proxy;
+  return absl::StrCat(proxy.substr(0, scheme_end + 3), credentials.Reveal(), "@",
+                      proxy.substr(scheme_end + 3));
+}
+
+}  // namespace
+
+absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec) {
+  const VolumeOptions& options = spec.options;
+  StoreSettings settings;
+  settings.url = options.url;
+  settings.region = options.region;
+  settings.bucket = options.source.bucket;
+  settings.dialect = options.source.provider == Provider::kOss ? Dialect::kOss : Dialect::kS3;
+  settings.signature = SignatureOf(options.signature);
+  settings.addressing = AddressingOf(options.addressing);
+  settings.list_version = options.list_objects_v1 ? ListVersion::kV1 : ListVersion::kV2;
+  settings.transport.connect_timeout = options.connect_timeout;
+  settings.transport.ca_file = options.ca_file;
+  settings.transport.check_certificate = options.check_certificate;
+  settings.transport.proxy.proxy = ProxyUrl(options.proxy, spec.proxy_credentials);
+  settings.transport.proxy.no_proxy = options.no_proxy;
+  settings.request_rate = options.request_rate;
+  // A request's time is over with the reader's; what is left after the last attempt goes to the answer.
+  settings.retry.budget = std::min(settings.retry.budget, options.request_timeout * 0.9);
+  return settings;
+}
+
+absl::StatusOr<std::unique_ptr<StoreStack>> StoreStack::Make(const VolumeSpec& spec, const Clock& clock) {
+  ASSIGN_OR_RETURN(const CredentialSource source, ToCredentialSource(spec.credentials));
+  std::unique_ptr<CredentialProvider> credentials = MakeCredentialProvider(source, clock);
+  ASSIGN_OR_RETURN(const StoreSettings settings, StoreSettingsOf(spec));
+  ASSIGN_OR_RETURN(std::unique_ptr<BucketStore> store, MakeObjectStore(settings, *credentials, clock));
+  return std::unique_ptr<StoreStack>(new StoreStack(std::move(credentials), std::move(store)));
+}
+
+StatusDocument::Store StoreStatus(const StoreMetrics& metrics) {
+  StatusDocument::Store status;
+  const std::pair<const char*, StoreOperation> operations[] = {
+      {"GET", StoreOperation::kGet}, {"LIST", StoreOperation::kList},     {"HEAD", StoreOperation::kHead},
+      {"PUT", StoreOperation::kPut}, {"DELETE", StoreOperation::kDelete}, {"POST", StoreOperation::kPost},
+  };
+  for (const auto& [name, operation] : operations) status.requests[name] = metrics.Requests(operation);
+  status.bytes_in = metrics.bytes_in.load();
+  status.bytes_out = metrics.bytes_out.load();
+  status.retries = metrics.retries.load();
+  status.throttled = metrics.throttled.load();
+  status.errors = metrics.errors.load();
+  status.in_flight = static_cast<uint64_t>(std::max<int64_t>(metrics.in_flight.load(), 0));
+  return status;
+}
+
+}  // namespace bucketvol

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "mounter/base/clock.h"
+#include "mounter/objstore/credential_provider.h"
+#include "mounter/objstore/store_factory.h"
+#include "mounter/options/volume_spec.h"
+#include "mounter/telemetry/status_document.h"
+
+namespace bucketvol {
+
+/// The object store of one volume and the credentials it signs with.
+class StoreStack {
+ public:
+  /// Sends nothing yet. Borrows `clock`. Errors name the option that is wrong.
+  static absl::StatusOr<std::unique_ptr<StoreStack>> Make(const VolumeSpec& spec, const Clock& clock);
+
+  BucketStore& store() { return *store_; }
+
+ private:
+  StoreStack(std::unique_ptr<CredentialProvider> credentials, std::unique_ptr<BucketStore> store)
+      : credentials_(std::move(credentials)), store_(std::move(store)) {}
+
+  std::unique_ptr<CredentialProvider> credentials_;  // Outlives the store.
+  std::unique_ptr<BucketStore> store_;
+};
+
+/// What a volume tells its store.
+absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec);
+
+/// The counters as they are now, for the status document.
+StatusDocument::Store StoreStatus(const StoreMetrics& metrics);
+
+}  // namespace bucketvol

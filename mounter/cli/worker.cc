@@ -1,0 +1,268 @@
+#include "mounter/cli/worker.h"
+
+#include <fcntl.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "mounter/base/file.h"
+#include "mounter/base/log.h"
+#include "mounter/base/status_macros.h"
+#include "mounter/cli/index_choice.h"
+#include "mounter/cli/mount_status.h"
+#include "mounter/cli/sandbox.h"
+#include "mounter/cli/store_stack.h"
+#include "mounter/image/image_server.h"
+
+namespace bucketvol {
+namespace {
+
+// Progress goes out this often; a terminal needs no more.
+constexpr int kProgressMs = 200;
+// Pages are parsed by these threads; the network runs beside them.
+constexpr int kListingThreads = 2;
+
+absl::Status Failed(const Failure& failure) { return absl::InternalError(failure.text); }
+
+ReaderSettings ReadingOf(const VolumeOptions& options) {
+  ReaderSettings settings;
+  settings.bucket_url =
+      absl::StrCat(options.source.provider == Provider::kOss ? "oss://" : "s3://", options.source.bucket);
+  // Half of the volume's limit: the rest is for requests in flight, the object table and the program itself.
+  if (options.resource_limit) settings.memory_bytes = options.resource_limit->memory_bytes / 2;
+  return settings;
+}
+
+LogLevel LevelOf(absl::string_view name) {
+  if (name == "debug") return LogLevel::kDebug;
+  if (name == "warning") return LogLevel::kWarning;
+  return name == "error" ? LogLevel::kError : LogLevel::kInfo;
+}
+
+}  // namespace
+
+Worker::Worker(Channel guard, const Clock& clock)
+    : guard_(std::move(guard)), clock_(clock), cancellation_(std::make_shared<Cancellation>()) {}
+
+Worker::~Worker() = default;
+
+int Worker::Run() {
+  const absl::Status status = Work();
+  if (status.ok()) {
+    (void)guard_.Send(EncodePacket(MessageType::kSessionEnded, "", "")).ok();
+    return 0;
+  }
+  LogError(status.message());
+  ResultBody body;
+  body.code = ResultCode::kFailed;
+  (void)guard_
+      .SendWaiting(EncodeMessage(MessageType::kWorkerFailed, body, {Printable(status.message(), 4096)}))
+      .ok();
+  return 1;
+}
+
+absl::Status Worker::Work() {
+  RETURN_IF_ERROR(EnterSandbox());
+  RaiseFileLimit();
+  Message start;
+  if (guard_.ReceiveWaiting(start, -1) != Channel::Received::kMessage || !start.Is(MessageType::kStart) ||
+      start.descriptors.empty()) {
+    return absl::FailedPreconditionError("a worker is started by bucketvol-guard only");
+  }
+  ASSIGN_OR_RETURN(const VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
+  options_ = spec.options;
+  SetLogging({.level = LevelOf(options_.log_level)});
+  std::thread listener([this] { Listen(); });
+  const absl::Status status = Serve(spec, std::move(start.descriptors.front()));
+  {
+    absl::MutexLock lock(&mu_);
+    ended_ = true;
+  }
+  listener.join();
+  return status;
+}
+
+absl::Status Worker::Serve(const VolumeSpec& spec, UniqueFd fuse) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<StoreStack> stack, StoreStack::Make(spec, clock_));
+  {
+    absl::MutexLock lock(&mu_);
+    store_ = &stack->store();
+  }
+  absl::Cleanup forget_store = [&] {
+    absl::MutexLock lock(&mu_);
+    store_ = nullptr;
+  };
+  LogInfo("serving ", options_.source.ToString(), " from ", stack->store().Route());
+  const absl::Time asked = clock_.WallNow();
+  const IndexStore indexes(options_.state_dir, clock_);
+  ASSIGN_OR_RETURN(IndexLease lease, indexes.Claim(IndexKeyOf(spec), *cancellation_));
+  ASSIGN_OR_RETURN(const IndexManifest manifest, ProvideIndex(stack->store(), lease, asked));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectTable> table,
+                   ObjectTable::Open(absl::StrCat(lease.directory(), "/", kTableName)));
+  RETURN_IF_ERROR(AnnounceImage(manifest, lease.directory()));
+  lease.ReleaseBuild();
+  RETURN_IF_ERROR(lease.KeepUntil(clock_.WallNow() + std::max(IndexStore::kKeep, options_.index_max_age)));
+  absl::Cleanup keep = [&] {
+    const absl::Time until = clock_.WallNow() + std::max(IndexStore::kKeep, options_.index_max_age);
+    if (auto kept = lease.KeepUntil(until); !kept.ok()) LogWarning(kept.message());
+  };
+
+  Reader reader(stack->store(), clock_, reads_, ReadingOf(options_));
+  ImageServer server(*table, manifest.devices, reader, reads_);
+  ThreadPool timer("timer", 1);
+  FuseSession session({.request_timeout = options_.request_timeout}, clock_, timer);
+  {
+    absl::MutexLock lock(&mu_);
+    reader_ = &reader;
+    session_ = &session;
+    if (ended_) return absl::CancelledError("interrupted");
+  }
+  absl::Cleanup forget = [&] {
+    absl::MutexLock lock(&mu_);
+    reader_ = nullptr;
+    session_ = nullptr;
+  };
+  indexes.Collect();
+  return session.Serve(std::move(fuse), server);
+}
+
+absl::StatusOr<IndexManifest> Worker::ProvideIndex(ObjectStore& store, const IndexLease& lease,
+                                                   absl::Time asked) {
+  auto found = ReadIndexManifest(lease.directory());
+  const bool fits = found.ok() && IndexFits(*found, options_);
+  {
+    absl::MutexLock lock(&mu_);
+    if (fits) expected_keys_ = found->report.keys;
+  }
+  if (!fits || !IsFreshEnough(*found, options_, asked)) found = Build(store, lease.directory());
+  RETURN_IF_ERROR(found.status());
+  WarnOf(*found);
+  absl::MutexLock lock(&mu_);
+  manifest_ = *found;
+  return found;
+}
+
+absl::StatusOr<IndexManifest> Worker::Build(ObjectStore& store, const std::string& directory) {
+  ThreadPool parsers("list", kListingThreads);
+  IndexJob job(store, clock_, parsers, options_, directory);
+  {
+    absl::MutexLock lock(&mu_);
+    job_ = &job;
+    job_start_ = clock_.Elapsed();
+  }
+  absl::Cleanup forget = [&] {
+    absl::MutexLock lock(&mu_);
+    job_ = nullptr;
+  };
+  auto manifest = job.Run(cancellation_);
+  if (manifest.ok()) {
+    LogInfo("indexed ", manifest->report.keys, " keys in ",
+            absl::FormatDuration(manifest->report.build_time));
+  }
+  return manifest;
+}
+
+absl::Status Worker::AnnounceImage(const IndexManifest& manifest, const std::string& directory) {
+  const std::string path = absl::StrCat(directory, "/", kMetaName);
+  ASSIGN_OR_RETURN(const UniqueFd meta, OpenFile(path, O_RDONLY));
+  ImageBody body;
+  body.meta_bytes = manifest.meta_bytes;
+  body.devices = static_cast<uint32_t>(manifest.devices.size());
+  body.needs_48bit = manifest.needs_48bit ? 1 : 0;
+  const Step sent = guard_.SendWaiting(EncodeMessage(MessageType::kImage, body, {path}), {meta.get()});
+  return sent.ok() ? absl::OkStatus() : Failed(sent.failure());
+}
+
+void Worker::WarnOf(const IndexManifest& manifest) {
+  const IndexReport& report = manifest.report;
+  const auto warn = [this](const std::string& text) {
+    LogWarning(text);
+    (void)guard_.Send(EncodePacket(MessageType::kWarning, "", JoinStrings({text}))).ok();
+  };
+  if (report.keys == 0)
+    warn(absl::StrCat("nothing is there to be shown: no key in ", options_.source.ToString()));
+  uint64_t skipped = 0;
+  for (const IndexReport::Skipped& reason : report.skipped) skipped += reason.count;
+  if (skipped > 0) {
+    warn(absl::StrCat(skipped, " of ", report.keys,
+                      " keys cannot be shown as files (bucketvol status tells why)"));
+  }
+}
+
+void Worker::Listen() {
+  while (true) {
+    pollfd ready{guard_.fd(), POLLIN, 0};
+    poll(&ready, 1, kProgressMs);
+    {
+      absl::MutexLock lock(&mu_);
+      if (ended_) return;
+    }
+    TellProgress();
+    if (ready.revents == 0) continue;
+    Message message;
+    const Channel::Received received = guard_.Receive(message);
+    if (received == Channel::Received::kMessage) OnMessage(message);
+    if (received == Channel::Received::kClosed) break;
+  }
+  // The guard wants no more of us, or is dead.
+  cancellation_->Cancel();
+  absl::MutexLock lock(&mu_);
+  ended_ = true;
+  if (store_ != nullptr) store_->Shutdown();
+  if (session_ != nullptr) session_->Stop();
+}
+
+void Worker::OnMessage(const Message& message) {
+  if (!message.Is(MessageType::kWorkerStatus)) return;
+  const auto body = message.BodyAs<WorkerStatusBody>();
+  (void)guard_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {Status()})).ok();
+}
+
+void Worker::TellProgress() {
+  ProgressBody body;
+  {
+    absl::MutexLock lock(&mu_);
+    if (job_ == nullptr) return;
+    const ListerProgress& progress = job_->progress();
+    body.keys = progress.keys.load();
+    body.requests = progress.requests.load();
+    body.streams = progress.streams.load();
+    body.expected_keys = expected_keys_;
+    body.elapsed_ms = static_cast<uint64_t>(absl::ToInt64Milliseconds(clock_.Elapsed() - job_start_));
+  }
+  (void)guard_.Send(EncodeMessage(MessageType::kProgress, body)).ok();
+}
+
+std::string Worker::Status() {
+  StatusDocument status;
+  status.source = options_.source.ToString();
+  status.kind = "image";
+  status.index_fs = "erofs";
+  status.read = ReadStatus(reads_);
+  status.memory.limit = options_.resource_limit ? options_.resource_limit->memory_bytes : 0;
+  absl::MutexLock lock(&mu_);
+  if (store_ != nullptr) status.store = StoreStatus(store_->metrics());
+  if (manifest_) status.index = IndexStatus(manifest_->report);
+  if (job_ != nullptr) {
+    status.index.keys = job_->progress().keys.load();
+    status.index.list_requests = job_->progress().requests.load();
+    status.index.list_streams_peak = job_->progress().streams_peak.load();
+  }
+  if (reader_ != nullptr) {
+    status.memory.budget = reader_->memory().limit;
+    status.memory.used = reader_->memory().used;
+    status.last_error = reader_->last_error();
+  }
+  if (session_ != nullptr) {
+    status.read.in_flight = session_->reads_in_flight();
+    status.read.timed_out = session_->reads_timed_out();
+  }
+  return status.ToJson();
+}
+
+}  // namespace bucketvol

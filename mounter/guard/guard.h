@@ -1,0 +1,134 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mounter/base/unique_fd.h"
+#include "mounter/guard/channel.h"
+#include "mounter/guard/fuse_connection.h"
+#include "mounter/guard/helper_child.h"
+#include "mounter/guard/image_mount.h"
+#include "mounter/guard/outcome.h"
+#include "mounter/guard/protocol.h"
+#include "mounter/guard/run_directory.h"
+#include "mounter/guard/worker_process.h"
+
+namespace bucketvol {
+
+/// Owns the kernel objects of one mount and the worker that serves it, from the command to the last reader.
+///
+/// One thread, one poll loop, and no call that may block: what may runs in a helper child. The spec and the
+/// secrets are opaque bytes that it passes to every worker it starts. Nothing of a mount outlives it: a
+/// failure, an interruption or an unmount ends the worker, the loop devices, the mount and the files of the
+/// run directory, in this order of need.
+class Guard {
+ public:
+  /// `control`: the connection to the command that started this guard. `run_directory`: for its own files.
+  Guard(Channel control, std::string run_directory);
+
+  /// Runs until nothing is left to guard. The exit code of the process.
+  int Run();
+
+ private:
+  enum class Phase {
+    kBuilding,     // The worker makes the image.
+    kAttaching,    // A helper mounts it.
+    kUncommitted,  // Mounted; the command has not yet said that it knows.
+    kServing,
+    kDetaching,  // Unmounted here; the last users elsewhere are awaited.
+    kEnding,     // Everything is being taken down.
+    kDone,
+  };
+  struct Mounted {
+    uint64_t id = 0;      // Of the mount; may be used again once it is gone,
+    uint64_t device = 0;  // so that st_dev is compared too.
+  };
+  struct Client {
+    Channel channel;
+    bool wants_status = false;
+    bool wants_end = false;
+  };
+  using Handler = void (Guard::*)();
+
+  Step Prepare();
+  Step StartWorker();
+  void PollOnce();
+  int PollTimeout() const;
+
+  // What happened.
+  void OnControl();
+  void OnCommandGone();
+  void OnWorkerMessage();
+  void OnImage(Message message);
+  void OnWorkerExit();
+  void OnHelper();
+  void OnHelperEnd();
+  void OnAttached(Message report);
+  void OnUnmounted(const Message& report);
+  void OnConnect();
+  void OnClient(Client& client);
+  void OnSignal();
+  void OnMountTableChange();
+  void OnTime();
+
+  // What to do.
+  void StartUnmount(int flags);
+  /// Takes everything down and reports `code` and `text`; the first reason given stands.
+  void Stop(ResultCode code, std::string text);
+  void AdvanceEnding();
+  void AbortConnection();
+  void DismissWorker();
+  void Finish();
+
+  // Answers.
+  void Report(Channel& to, ResultCode code, const std::string& text);
+  void AnswerUnmounts(ResultCode code, const std::string& text);
+  void AskWorkerForStatus();
+  void AnswerStatus();
+  bool IsMounted() const;
+  MountState State() const;
+
+  Channel control_;
+  const std::string run_path_;
+  std::optional<RunDirectory> run_directory_;
+  UniqueFd signals_;
+  UniqueFd mount_table_;
+
+  // From the command.
+  ImagePlan plan_;
+  std::string worker_program_;
+  std::string spec_;
+  bool foreground_ = false;
+
+  Phase phase_ = Phase::kBuilding;
+  FuseConnection fuse_;
+  UniqueFd meta_;
+  std::optional<WorkerProcess> worker_;
+  uint64_t generation_ = 0;
+  std::optional<HelperChild> helper_;     // Mounts in kAttaching, unmounts in every other phase.
+  std::optional<HelperChild> finishing_;  // Has reported and goes on with what nobody waits for.
+  std::optional<Mounted> image_;
+  int unmount_flags_ = 0;
+  bool unmount_by_force_ = false;
+
+  std::list<Client> clients_;
+  std::string document_;  // The worker's last status document.
+  uint64_t status_request_ = 0;
+  std::string last_error_;
+  ResultCode result_ = ResultCode::kOk;
+  std::string result_text_;
+
+  // Monotonic milliseconds; 0: none.
+  int64_t helper_deadline_ = 0;
+  int64_t worker_deadline_ = 0;
+  int64_t detach_deadline_ = 0;
+  int64_t status_deadline_ = 0;
+  int64_t log_check_ = 0;
+};
+
+}  // namespace bucketvol

@@ -1,0 +1,154 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "mounter/base/unique_fd.h"
+
+namespace bucketvol {
+
+// The words that command line, guard and worker say to each other over SOCK_SEQPACKET sockets of one machine.
+//
+// A packet is a header, a fixed body and a payload of strings; descriptors travel beside it (SCM_RIGHTS).
+// Programs of different versions talk to each other (a guard outlives upgrades), so:
+//   - a receiver skips types it does not know;
+//   - a body shorter than the receiver's struct is filled with zeros, a longer one is cut: fields are only
+//   ever added at
+//     the end, and zero means "as before";
+//   - strings missing at the end of the payload are empty, further ones are ignored.
+// Integers are in host order: both ends are on the same machine.
+
+enum class MessageType : uint16_t {
+  // Command line -> guard, on the inherited socket.
+  kMount = 1,   // MountBody; strings: mount point, worker program, spec (holds secrets)
+  kCommit = 2,  // The result was seen: from now on the mount stays when the command line goes away.
+
+  // Guard -> command line.
+  kProgress = 16,  // ProgressBody
+  kResult = 17,    // ResultBody; strings: text
+
+  // Any client -> guard, on the socket of the run directory.
+  kStatus = 32,   // no body
+  kUnmount = 33,  // UnmountBody
+
+  // Guard -> client.
+  kStatusReply = 48,  // GuardStatusBody; strings: mount point, last error, the worker's document (JSON)
+
+  // Guard -> worker, on descriptor 3 of the worker.
+  kStart = 64,         // StartBody; strings: spec; descriptors: the FUSE connection
+  kWorkerStatus = 65,  // WorkerStatusBody
+
+  // Worker -> guard (and kProgress).
+  kImage = 80,              // ImageBody; strings: path of the metadata image; descriptors: the metadata image
+  kWorkerFailed = 81,       // ResultBody; strings: text
+  kWorkerStatusReply = 82,  // WorkerStatusBody; strings: the document (JSON)
+  kSessionEnded = 83,       // The kernel closed the FUSE connection: nothing is mounted any more.
+  kWarning = 84,            // strings: text for the user; passed on to the command line
+};
+
+struct MessageHeader {
+  static constexpr uint32_t kMagic = 0x31475642;  // "BVG1"
+  uint32_t magic = kMagic;
+  uint16_t type = 0;
+  uint16_t header_bytes = 0;  // Where the body begins.
+  uint32_t body_bytes = 0;
+  uint32_t payload_bytes = 0;
+};
+
+enum class Transport : uint32_t { kLoop = 0, kFile = 1 };
+
+struct MountBody {
+  Transport transport = Transport::kLoop;
+  uint32_t foreground = 0;  // Ends, with the mount, when the command line goes away.
+};
+
+struct ProgressBody {
+  uint64_t keys = 0;
+  uint64_t requests = 0;
+  uint64_t expected_keys = 0;  // From an earlier index of the same source; 0: unknown.
+  uint64_t elapsed_ms = 0;
+  uint32_t streams = 0;
+  uint32_t padding = 0;
+};
+
+enum class ResultCode : uint32_t { kOk = 0, kFailed = 1, kUsage = 2, kBusy = 3 };
+
+struct ResultBody {
+  ResultCode code = ResultCode::kOk;
+  uint32_t padding = 0;
+};
+
+struct UnmountBody {
+  uint32_t lazy = 0;   // Detach now, end when the last user is gone.
+  uint32_t force = 0;  // Detach now and give every reader an error.
+};
+
+enum class MountState : uint32_t { kBuilding = 0, kReady = 1, kDegraded = 2, kStopped = 3 };
+
+struct GuardStatusBody {
+  MountState state = MountState::kBuilding;
+  int32_t guard_pid = 0;
+  int32_t worker_pid = 0;  // 0: none runs.
+  uint32_t worker_restarts = 0;
+  Transport transport = Transport::kLoop;
+  uint32_t padding = 0;
+};
+
+struct StartBody {
+  uint64_t generation = 0;  // Counts the workers of this mount from 1.
+};
+
+struct WorkerStatusBody {
+  uint64_t request = 0;  // Comes back in the reply.
+};
+
+struct ImageBody {
+  uint64_t meta_bytes = 0;
+  uint32_t devices = 0;  // Files "data0" … of the FUSE connection, in the order of the image's device table.
+  uint32_t needs_48bit = 0;
+};
+
+/// One packet, taken apart.
+struct Message {
+  uint16_t type = 0;  // A MessageType, or one that only the other side knows.
+  std::string body;
+  std::string payload;
+  std::vector<UniqueFd> descriptors;
+
+  bool Is(MessageType wanted) const { return type == static_cast<uint16_t>(wanted); }
+
+  /// The body as this program knows it.
+  template <typename Body>
+  Body BodyAs() const {
+    static_assert(std::is_trivially_copyable_v<Body>);
+    Body known{};
+    std::memcpy(static_cast<void*>(&known), body.data(),
+                body.size() < sizeof known ? body.size() : sizeof known);
+    return known;
+  }
+  /// The strings of the payload; always at least `count`. A damaged payload ends at the damage.
+  std::vector<std::string> Strings(size_t count) const;
+};
+
+/// Encodes strings as a payload: each with its length (32 bits) in front.
+std::string JoinStrings(const std::vector<std::string_view>& strings);
+
+/// Encodes a whole packet. `body` may be empty.
+std::string EncodePacket(MessageType type, std::string_view body, std::string_view payload);
+
+/// Takes a packet apart. False, with `out` unspecified, when it is none of ours.
+bool DecodePacket(std::string_view packet, Message& out);
+
+template <typename Body>
+std::string EncodeMessage(MessageType type, const Body& body,
+                          const std::vector<std::string_view>& strings = {}) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  return EncodePacket(type, std::string_view(reinterpret_cast<const char*>(&body), sizeof body),
+                      JoinStrings(strings));
+}
+
+}  // namespace bucketvol

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+
+#include "mounter/base/unique_fd.h"
+#include "mounter/guard/outcome.h"
+
+namespace bucketvol {
+
+/// What a guard keeps on disk while it runs: a directory of its own with its control socket, its lock and its
+/// log. The destructor removes all of it. One guard per mount point and run directory: the lock says which.
+class RunDirectory {
+ public:
+  /// `path`: made if missing, mode 0700. A directory that a dead guard left is taken over.
+  /// A Failure with EBUSY: a live guard has it.
+  static Outcome<RunDirectory> Claim(const std::string& path);
+
+  RunDirectory(RunDirectory&&) = default;
+  RunDirectory& operator=(RunDirectory&&) = delete;
+  ~RunDirectory();
+
+  /// The socket's path for clients.
+  static std::string SocketIn(const std::string& path) { return path + "/control"; }
+  const UniqueFd& listener() const { return listener_; }
+
+  /// Makes the log the standard error of this process and its children.
+  Step RedirectErrors();
+  /// Cuts the log when it has grown beyond `limit` bytes: a flood must not fill a tmpfs.
+  void BoundLog(uint64_t limit);
+
+ private:
+  RunDirectory(std::string path, UniqueFd lock, UniqueFd listener)
+      : path_(std::move(path)), lock_(std::move(lock)), listener_(std::move(listener)) {}
+  std::string LogPath() const { return path_ + "/log"; }
+
+  std::string path_;
+  UniqueFd lock_;  // Invalid once moved from.
+  UniqueFd listener_;
+  UniqueFd log_;
+};
+
+/// Makes a directory and its missing parents, mode 0700 (0755 for parents).
+Step MakePrivateDirectory(const std::string& path);
+
+}  // namespace bucketvol

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "mounter/base/unique_fd.h"
+#include "mounter/guard/channel.h"
+#include "mounter/guard/outcome.h"
+
+namespace bucketvol {
+
+/// The worker as the guard sees it: a process and the socket to it (descriptor 3 of the worker).
+class WorkerProcess {
+ public:
+  /// Runs `PROGRAM worker` with an empty environment and no descriptors but the standard streams and the
+  /// socket. The worker dies with this process. The kernel's memory killer takes it before the guard.
+  static Outcome<WorkerProcess> Start(const std::string& program);
+
+  WorkerProcess(WorkerProcess&&) = default;
+  WorkerProcess& operator=(WorkerProcess&&) = default;
+  /// Kills the process if it still runs. Does not wait for it.
+  ~WorkerProcess();
+
+  pid_t pid() const { return pid_; }
+  Channel& channel() { return channel_; }
+  /// Readable once the process has ended.
+  int pidfd() const { return pidfd_.get(); }
+
+  /// Asks it to clean up and end: the end of the socket is the sign.
+  void Dismiss() { channel_.Close(); }
+  void Kill() const;
+  /// Takes the exit of an ended process: "exit code 1", "signal 9 (Killed)". `clean`: it ended with code 0.
+  std::string Reap(bool& clean);
+
+ private:
+  WorkerProcess(pid_t pid, UniqueFd pidfd, Channel channel)
+      : pid_(pid), pidfd_(std::move(pidfd)), channel_(std::move(channel)) {}
+
+  pid_t pid_;
+  UniqueFd pidfd_;  // Invalid once reaped or moved from.
+  Channel channel_;
+};
+
+/// Keeps this process from the kernel's memory killer as far as it may.
+void ProtectFromMemoryKiller();
+
+}  // namespace bucketvol

@@ -1,0 +1,216 @@
+#include "mounter/index/interval_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace bucketvol {
+namespace {
+
+// A part of fewer pages is not worth the page that is cut in two where it ends.
+constexpr double kLeastPartPages = 1.5;
+// Parts are not cut shorter than this to save memory: it would cost too many requests.
+constexpr double kLeastMaxPartPages = 8;
+// Requests that may be lost by splitting: this share of the useful ones and so many per stream.
+constexpr double kLostShare = 0.035;
+constexpr double kLostPerStream = 1.5;
+// What a split costs on average: the cut page, and now and then an empty part.
+constexpr double kSplitCost = 0.7;
+// So many splits in a row that found nothing: leave the interval alone for a while.
+constexpr int kMissedSplits = 3;
+constexpr absl::Duration kSplitPause = absl::Seconds(1);
+
+}  // namespace
+
+IntervalTable::IntervalTable(IntervalTableSettings settings)
+    : settings_(std::move(settings)), map_(settings_.prefix) {
+  Interval& whole = intervals_.emplace_back();
+  whole.id = next_id_++;
+  by_id_.emplace(whole.id, &whole);
+}
+
+void IntervalTable::AddLandmarks(std::vector<std::string> points) {
+  map_.AddLandmarks(std::move(points));
+  for (Interval& interval : intervals_) {
+    if (interval.state == Interval::State::kDone) continue;
+    interval.pages_left = std::max(interval.pages_left, map_.Pages(StretchOf(interval)));
+  }
+}
+
+bool IntervalTable::finished() const {
+  return std::all_of(intervals_.begin(), intervals_.end(),
+                     [](const Interval& interval) { return interval.state == Interval::State::kDone; });
+}
+
+void IntervalTable::PopFront() {
+  const Interval& interval = intervals_.front();
+  if (interval.keys > 0) last_key_ = interval.after;
+  by_id_.erase(interval.id);
+  intervals_.pop_front();
+}
+
+IntervalTable::Iterator IntervalTable::Find(const Interval& interval) {
+  return std::find_if(intervals_.begin(), intervals_.end(),
+                      [&](const Interval& other) { return other.id == interval.id; });
+}
+
+KeyStretch IntervalTable::StretchOf(const Interval& interval) const {
+  return {interval.after, interval.end, interval.page, interval.landmarks_passed};
+}
+
+Interval* IntervalTable::PlanFront() {
+  if (empty() || front().state != Interval::State::kWaiting) return nullptr;
+  front().state = Interval::State::kAsking;
+  return &front();
+}
+
+double IntervalTable::MaxPartPages(int limit) const {
+  return std::max(kLeastMaxPartPages, settings_.read_ahead_pages / limit);
+}
+
+// How many pages one stream should have before it: an equal share of what is left, within bounds.
+double IntervalTable::PartPages(int limit) const {
+  double pages = 0;
+  for (const Interval& interval : intervals_) {
+    if (interval.state != Interval::State::kDone) pages += std::max(1.0, interval.pages_left);
+  }
+  return std::clamp(pages / limit, kLeastPartPages, MaxPartPages(limit));
+}
+
+bool IntervalTable::MaySplit(const Interval& interval, absl::Duration now) const {
+  const bool at_work =
+      interval.state == Interval::State::kAsking || interval.state == Interval::State::kWaiting;
+  const bool known = interval.page.keys > 0 || map_.Pages(StretchOf(interval)) > kLeastPartPages;
+  return splitting_allowed_ && at_work && known && interval.probes_out == 0 && now >= interval.split_again;
+}
+
+int IntervalTable::SplitBudget(int limit) const {
+  const double allowed = kLostShare * useful_ + kLostPerStream * limit - lost_ - kSplitCost * probes_out_;
+  return std::max(0, static_cast<int>(allowed / kSplitCost));
+}
+
+std::vector<Interval*> IntervalTable::Plan(int idle, int limit, absl::Duration now) {
+  std::vector<Interval*> chosen;
+  now_ = now;
+  const auto left = [&] { return idle - static_cast<int>(chosen.size()); };
+  const double part = PartPages(limit);
+  for (auto it = intervals_.begin(); it != intervals_.end() && left() > 0; ++it) {
+    if (it->state == Interval::State::kWaiting) {
+      it->state = Interval::State::kAsking;
+      chosen.push_back(&*it);
+    }
+    const double parts = std::min(it->pages_left / part, 1e6);
+    if (parts < 2 || left() == 0 || !MaySplit(*it, now)) continue;
+    const int count = std::min({static_cast<int>(parts) - 1, left(), SplitBudget(limit)});
+    if (count > 0) Split(it, count, std::min(it->pages_left / (count + 1), MaxPartPages(limit)), chosen);
+  }
+  return chosen;
+}
+
+void IntervalTable::Split(Iterator interval, int count, double part, std::vector<Interval*>& chosen) {
+  const std::vector<std::string> points = map_.SplitPoints(StretchOf(*interval), count, part);
+  if (points.empty()) {
+    interval->split_again = now_ + kSplitPause;
+    return;
+  }
+  const double pages = interval->pages_left;
+  auto next = std::next(interval);
+  const std::optional<std::string> end = std::exchange(interval->end, points.front());
+  for (size_t i = 0; i < points.size(); ++i) {
+    const Iterator made = intervals_.emplace(next);
+    made->id = next_id_++;
+    made->state = Interval::State::kAsking;
+    made->after = points[i];
+    made->begins_at_point = true;
+    made->end = i + 1 < points.size() ? std::optional(points[i + 1]) : end;
+    made->source = interval->id;
+    made->pages_left = std::max(1.0, std::min(part, pages));
+    by_id_.emplace(made->id, &*made);
+    chosen.push_back(&*made);
+  }
+  interval->pages_left = std::min(part, pages);
+  interval->probes_out = static_cast<int>(points.size());
+  interval->probe_hit = false;
+  probes_out_ += interval->probes_out;
+}
+
+void IntervalTable::NoteProbe(Interval& interval, bool hit) {
+  const uint64_t source_id = std::exchange(interval.source, 0);
+  if (source_id == 0) return;
+  --probes_out_;
+  const auto found = by_id_.find(source_id);
+  if (found == by_id_.end()) return;
+  Interval& source = *found->second;
+  source.probe_hit |= hit;
+  if (--source.probes_out > 0) return;
+  source.missed_splits = source.probe_hit ? 0 : source.missed_splits + 1;
+  if (source.missed_splits < kMissedSplits) return;
+  source.missed_splits = 0;
+  source.split_again = now_ + kSplitPause;
+}
+
+void IntervalTable::CountPage(const Interval& interval, const PageNews& news) {
+  page_capacity_ = std::max(page_capacity_, news.received);
+  const double kept = static_cast<double>(news.kept.size()) / static_cast<double>(page_capacity_);
+  useful_ += kept;
+  lost_ += 1 - kept;
+  map_.LearnPage(news.kept, kept, interval.landmarks_passed);
+}
+
+void IntervalTable::TakePage(Interval& interval, const PageNews& news) {
+  const bool hit = !news.kept.empty();
+  if (hit) {
+    const std::string before = std::exchange(interval.after, std::string(news.kept.back().key));
+    interval.landmarks_passed = map_.LandmarksBetween(before, interval.after);
+    interval.page.first = news.kept.size() > 1 ? std::string(news.kept.front().key) : before;
+    interval.page.last = interval.after;
+    interval.page.keys = news.kept.size();
+    interval.keys += news.kept.size();
+    interval.begins_at_point = false;
+    interval.tries = 0;
+  }
+  CountPage(interval, news);
+  NoteProbe(interval, hit);
+  const bool ended = news.received > news.kept.size() || !news.truncated ||
+                     (interval.end && interval.after >= *interval.end);
+  interval.state = ended ? Interval::State::kDone : Interval::State::kWaiting;
+  interval.pages_left = ended ? 0 : map_.Pages(StretchOf(interval));
+}
+
+bool IntervalTable::HasKeysBehind(const Interval& interval) const {
+  for (auto it = intervals_.rbegin(); it != intervals_.rend() && it->id != interval.id; ++it) {
+    if (it->keys > 0) return true;
+  }
+  return false;
+}
+
+bool IntervalTable::Retract(Interval& interval) {
+  splitting_allowed_ = false;
+  if (!interval.begins_at_point) return false;
+  const Iterator it = Find(interval);
+  const bool end_must_stay = it != intervals_.begin() && std::prev(it)->state == Interval::State::kReading;
+  if (end_must_stay) {
+    interval.state = Interval::State::kWaiting;  // And be refused again.
+    return true;
+  }
+  NoteProbe(interval, false);
+  lost_ += 1;
+  if (it == intervals_.begin() || std::prev(it)->state == Interval::State::kDone) {
+    // All before the point has been listed: begin again at the last key before it.
+    std::string key = last_key_;
+    for (auto left = intervals_.begin(); left != it; ++left) {
+      if (left->keys > 0) key = left->after;
+    }
+    interval.after = std::move(key);
+    interval.begins_at_point = false;
+    interval.state = Interval::State::kWaiting;
+    return true;
+  }
+  std::prev(it)->end = interval.end;
+  by_id_.erase(interval.id);
+  intervals_.erase(it);
+  return true;
+}
+
+}  // namespace bucketvol

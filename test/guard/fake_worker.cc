@@ -1,0 +1,199 @@
+// A worker for tests of the guard: speaks its protocol, and serves files of the disk over raw FUSE. The spec
+// says how it behaves, in words separated by blanks:
+//   meta=PATH data=PATH   the image and its only data file      fail=TEXT  reports a failure
+//   empty                 the image has no data file            crash      ends without a word
+//   silent                never reports an image                mute       never answers a FUSE request
+//   stop-at-read          stops answering at the first read of data beyond the head
+//   document=TEXT         what it answers to status requests
+
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "mounter/guard/channel.h"
+
+namespace bucketvol {
+namespace {
+
+constexpr uint64_t kDataInode = 2;
+
+class FakeWorker {
+ public:
+  explicit FakeWorker(Channel channel) : channel_(std::move(channel)) {}
+
+  int Run() {
+    Message start;
+    if (channel_.ReceiveWaiting(start, -1) != Channel::Received::kMessage || start.descriptors.empty())
+      return 1;
+    ParseSpec(start.Strings(1)[0]);
+    fuse_ = std::move(start.descriptors.front());
+    if (words_.count("crash") > 0) abort();
+    if (words_.count("fail") > 0) return Fail(words_["fail"]);
+    ProgressBody progress;
+    progress.keys = 42;
+    (void)channel_.Send(EncodeMessage(MessageType::kProgress, progress)).ok();
+    if (words_.count("silent") == 0) SendImage();
+    while (true) {
+      pollfd ready[] = {{channel_.fd(), POLLIN, 0}, {words_.count("mute") > 0 ? -1 : fuse_.get(), POLLIN, 0}};
+      poll(ready, 2, -1);
+      if (ready[0].revents != 0 && !OnMessage()) return 0;
+      if (ready[1].revents != 0 && !OnRequest()) return 0;
+    }
+  }
+
+ private:
+  void ParseSpec(const std::string& spec) {
+    std::istringstream in(spec);
+    for (std::string word; in >> word;) {
+      const size_t equals = word.find('=');
+      words_[word.substr(0, equals)] = equals == std::string::npos ? "" : word.substr(equals + 1);
+    }
+  }
+
+  int Fail(const std::string& text) {
+    ResultBody body;
+    body.code = ResultCode::kFailed;
+    (void)channel_.Send(EncodeMessage(MessageType::kWorkerFailed, body, {text})).ok();
+    return 1;
+  }
+
+  void SendImage() {
+    const UniqueFd meta(open(words_["meta"].c_str(), O_RDONLY | O_CLOEXEC));
+    data_ = UniqueFd(open(words_["data"].c_str(), O_RDONLY | O_CLOEXEC));
+    ImageBody image;
+    image.devices = words_.count("empty") > 0 ? 0 : 1;
+    (void)channel_.Send(EncodeMessage(MessageType::kImage, image, {words_["meta"]}), {meta.get()}).ok();
+  }
+
+  bool OnMessage() {
+    Message message;
+    switch (channel_.Receive(message)) {
+      case Channel::Received::kClosed:
+        return false;
+      case Channel::Received::kNothing:
+        return true;
+      case Channel::Received::kMessage:
+        break;
+    }
+    if (message.Is(MessageType::kWorkerStatus)) {
+      const auto body = message.BodyAs<WorkerStatusBody>();
+      (void)channel_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {words_["document"]})).ok();
+    }
+    return true;
+  }
+
+  // False: the file system is unmounted.
+  bool OnRequest() {
+    std::vector<char> buffer(2 << 20);
+    const ssize_t got = read(fuse_.get(), buffer.data(), buffer.size());
+    if (got < 0) return errno != ENODEV;
+    fuse_in_header header;
+    std::memcpy(&header, buffer.data(), sizeof header);
+    const char* argument = buffer.data() + sizeof header;
+    switch (header.opcode) {
+      case FUSE_INIT:
+        Init(header);
+        break;
+      case FUSE_LOOKUP:
+        Lookup(header, argument);
+        break;
+      case FUSE_GETATTR:
+        Getattr(header);
+        break;
+      case FUSE_OPEN:
+        Open(header);
+        break;
+      case FUSE_READ:
+        Read(header, argument);
+        break;
+      case FUSE_FORGET:
+      case FUSE_BATCH_FORGET:
+        break;
+      case FUSE_RELEASE:
+      case FUSE_FLUSH:
+        ReplyError(header, 0);
+        break;
+      default:
+        ReplyError(header, ENOSYS);
+    }
+    return true;
+  }
+
+  void Reply(const fuse_in_header& request, const void* data, size_t size, int error = 0) {
+    fuse_out_header header{};
+    header.len = static_cast<uint32_t>(sizeof header + size);
+    header.unique = request.unique;
+    header.error = -error;
+    std::string packet(reinterpret_cast<const char*>(&header), sizeof header);
+    packet.append(static_cast<const char*>(data), size);
+    if (write(fuse_.get(), packet.data(), packet.size()) < 0) return;
+  }
+  void ReplyError(const fuse_in_header& request, int error) { Reply(request, "", 0, error); }
+
+  void Init(const fuse_in_header& request) {
+    fuse_init_out out{};
+    out.major = FUSE_KERNEL_VERSION;
+    out.minor = 31;
+    out.max_write = 4096;
+    Reply(request, &out, sizeof out);
+  }
+
+  fuse_attr Attributes(uint64_t inode) const {
+    fuse_attr attributes{};
+    attributes.ino = inode;
+    attributes.mode = inode == kDataInode ? S_IFREG | 0400 : S_IFDIR | 0500;
+    attributes.nlink = 1;
+    struct stat info;
+    if (inode == kDataInode && fstat(data_.get(), &info) == 0)
+      attributes.size = static_cast<uint64_t>(info.st_size);
+    return attributes;
+  }
+
+  void Lookup(const fuse_in_header& request, const char* name) {
+    if (std::strcmp(name, "data0") != 0) return ReplyError(request, ENOENT);
+    fuse_entry_out out{};
+    out.nodeid = kDataInode;
+    out.attr = Attributes(kDataInode);
+    Reply(request, &out, sizeof out);
+  }
+
+  void Getattr(const fuse_in_header& request) {
+    fuse_attr_out out{};
+    out.attr = Attributes(request.nodeid);
+    Reply(request, &out, sizeof out);
+  }
+
+  void Open(const fuse_in_header& request) {
+    fuse_open_out out{};
+    out.open_flags = FOPEN_DIRECT_IO;
+    Reply(request, &out, sizeof out);
+  }
+
+  void Read(const fuse_in_header& request, const char* argument) {
+    fuse_read_in in;
+    std::memcpy(&in, argument, sizeof in);
+    if (words_.count("stop-at-read") > 0) return;
+    std::string bytes(in.size, '\0');
+    const ssize_t got = pread(data_.get(), bytes.data(), bytes.size(), static_cast<off_t>(in.offset));
+    Reply(request, bytes.data(), got < 0 ? 0 : static_cast<size_t>(got));
+  }
+
+  Channel channel_;
+  UniqueFd fuse_;
+  UniqueFd data_;
+  std::map<std::string, std::string> words_;
+};
+
+}  // namespace
+}  // namespace bucketvol
+
+int main() { return bucketvol::FakeWorker(bucketvol::Channel(bucketvol::UniqueFd(3))).Run(); }

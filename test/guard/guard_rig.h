@@ -1,0 +1,69 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mounter/guard/channel.h"
+#include "test/support/temp_dir.h"
+
+namespace bucketvol::testing {
+
+/// Waits until `condition` holds, looking again and again; false when it still does not after ten seconds.
+bool Await(const std::function<bool()>& condition);
+
+/// A guard program with a fake worker (fake_worker.cc has the words of its spec), an image of two files and a
+/// mount point. Needs root. The destructor kills what is left and takes the mount down.
+class GuardRig {
+ public:
+  GuardRig();
+  ~GuardRig();
+
+  /// Replaces the image by one of an empty directory without a data device.
+  void MakeEmptyImage();
+  /// Writes over the superblock of the image.
+  void DamageImage();
+  /// Starts the guard. `spec`: how the worker behaves, added to where the image is.
+  void Start(const std::string& spec = "", Transport transport = Transport::kLoop);
+  /// The next message of this type on the control connection; others are skipped. Fails the test when none
+  /// comes.
+  Message Expect(MessageType type);
+  /// Starts, awaits the mount and commits it.
+  void Mount(const std::string& spec = "", Transport transport = Transport::kLoop);
+
+  /// Sends one message to the guard's socket and awaits the answer.
+  Message Ask(MessageType type, const UnmountBody& body = {}, MessageType answer = MessageType::kResult);
+  GuardStatusBody Status() {
+    return Ask(MessageType::kStatus, {}, MessageType::kStatusReply).BodyAs<GuardStatusBody>();
+  }
+  ResultBody Unmount(const UnmountBody& body = {}) {
+    return Ask(MessageType::kUnmount, body).BodyAs<ResultBody>();
+  }
+
+  bool IsMounted() const;
+  /// Waits for the guard's end; its exit code, or minus the signal that killed it.
+  int AwaitGuard();
+  /// What of the mount is still there: mounts, loop devices, processes, files. Empty: nothing.
+  std::string Leftovers() const;
+
+  Channel& control() { return control_; }
+  pid_t guard() const { return guard_; }
+  std::string mount_point() const { return dir_ / "mnt"; }
+  std::string run_directory() const { return dir_ / "run/id"; }
+  std::string source_file(const std::string& name) const { return dir_ / ("source/" + name); }
+
+ private:
+  void MakeImage(const std::string& options, const std::string& directory);
+
+  TempDir dir_;
+  Channel control_;
+  pid_t guard_ = 0;
+  pid_t worker_ = 0;
+};
+
+/// The whole content of a file, or "error: …".
+std::string ReadFileOrError(const std::string& path);
+
+}  // namespace bucketvol::testing

@@ -1,0 +1,236 @@
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "mounter/objstore/store_error.h"
+#include "mounter/reader/reader.h"
+#include "test/reader/manual_store.h"
+#include "test/reader/read_outcome.h"
+#include "test/support/fake_clock.h"
+#include "test/support/fake_object_store.h"
+#include "test/support/status_matchers.h"
+#include "test/support/virtual_time.h"
+
+namespace bucketvol {
+namespace {
+
+using ::testing::AllOf;
+using testing::ContentOf;
+using testing::FakeClock;
+using testing::FakeObject;
+using testing::FakeObjectStore;
+using ::testing::HasSubstr;
+using testing::ManualStore;
+using testing::ReadOutcome;
+using testing::StatusIs;
+using testing::VirtualTime;
+
+constexpr uint64_t kMiB = 1 << 20;
+const ObjectId kSmall{"small", "E1", 100'000};
+const ObjectId kLarge{"large", "E2", 64 * kMiB};
+
+class ReaderFailuresTest : public ::testing::Test {
+ protected:
+  ~ReaderFailuresTest() override { store_.CancelAll(); }
+
+  ManualStore store_;
+  FakeClock clock_;
+  ReadMetrics metrics_;
+  Reader reader_{store_, clock_, metrics_, ReaderSettings{.bucket_url = "oss://b"}};
+};
+
+TEST_F(ReaderFailuresTest, AnErrorGoesToThoseWhoWaitAndTheNextReadAsksAgain) {
+  const ReadOutcome early(reader_, kSmall, {0, 100});
+  const ReadOutcome waiting(reader_, kSmall, {0, 50'000});
+  const ReadOutcome another(reader_, kSmall, {90'000, 100'000});
+  store_.Send(0, 1000);
+  store_.End(0, absl::UnavailableError("connection reset"));
+  EXPECT_EQ(early.text(), ContentOf(kSmall, {0, 100}));
+  for (const ReadOutcome& read : {waiting, another}) {
+    EXPECT_THAT(read.status(),
+                StatusIs(absl::StatusCode::kUnavailable,
+                         AllOf(HasSubstr("cannot read oss://b/small"), HasSubstr("connection reset"))));
+  }
+  EXPECT_THAT(reader_.last_error(), HasSubstr("connection reset"));
+
+  const ReadOutcome again(reader_, kSmall, {0, 100});
+  store_.Complete(1);
+  EXPECT_EQ(again.text(), ContentOf(kSmall, {0, 100}));
+}
+
+TEST_F(ReaderFailuresTest, BlocksThatWereCompleteBeforeTheErrorStay) {
+  const ReadOutcome failed(reader_, kLarge, {8 * kMiB, 12 * kMiB});
+  store_.Send(0, 2 * kMiB + 5);
+  store_.End(0, absl::DeadlineExceededError("stalled"));
+  EXPECT_THAT(failed.status(), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("stalled")));
+  const ReadOutcome again(reader_, kLarge, {8 * kMiB, 12 * kMiB});
+  EXPECT_EQ(store_.request(1).range, (ByteRange{10 * kMiB, 12 * kMiB}));
+  store_.Complete(1);
+  EXPECT_EQ(again.text(), ContentOf(kLarge, {8 * kMiB, 12 * kMiB}));
+}
+
+TEST_F(ReaderFailuresTest, AReadOverTwoFetchesFailsOnceWhicheverFails) {
+  const ReadOutcome first(reader_, kLarge, {30 * kMiB, 31 * kMiB});
+  const ReadOutcome both(reader_, kLarge, {30 * kMiB, 32 * kMiB});
+  store_.End(1, absl::UnavailableError("second"));
+  EXPECT_THAT(both.status(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("second")));
+  store_.Complete(0);
+  EXPECT_EQ(first.text(), ContentOf(kLarge, {30 * kMiB, 31 * kMiB}));
+}
+
+TEST_F(ReaderFailuresTest, AStoreThatBreaksItsPromiseOfLengthIsNotBelieved) {
+  const ReadOutcome shorter(reader_, kSmall, {0, 100'000});
+  store_.Send(0, 99'999);
+  store_.End(0, absl::OkStatus());
+  EXPECT_THAT(shorter.status(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("fewer bytes")));
+  const ReadOutcome again(reader_, kSmall, {0, 100'000});
+  store_.Send(1, 100'000);
+  store_.Send(1, 10);  // Is ignored; the object's own bytes were right.
+  store_.End(1, absl::OkStatus());
+  EXPECT_EQ(again.text(), ContentOf(kSmall, {0, 100'000}));
+}
+
+TEST_F(ReaderFailuresTest, AChangedObjectIsStaleAndCostsNoRequestForAWhile) {
+  const ReadOutcome good(reader_, kLarge, {0, kMiB});
+  store_.Complete(0);
+  const ReadOutcome found(reader_, kLarge, {20 * kMiB, 21 * kMiB});
+  const size_t before = store_.count();
+  store_.End(before - 1, absl::FailedPreconditionError("PreconditionFailed"));
+  const auto is_stale = StatusIs(absl::StatusCode::kFailedPrecondition,
+                                 HasSubstr("object changed since it was indexed: oss://b/large"));
+  EXPECT_THAT(found.status(), is_stale);
+  EXPECT_THAT(ReadOutcome(reader_, kLarge, {40 * kMiB, 41 * kMiB}).status(), is_stale);
+  EXPECT_THAT(ReadOutcome(reader_, kLarge, {0, kMiB}).status(), is_stale)
+      << "bytes in memory are of the old version";
+  EXPECT_EQ(store_.count(), before);
+  EXPECT_THAT(reader_.last_error(), HasSubstr("object changed since it was indexed"));
+  EXPECT_EQ(metrics_.stale_objects, 1u);
+
+  clock_.Advance(absl::Seconds(10));
+  const ReadOutcome later(reader_, kLarge, {40 * kMiB, 41 * kMiB});
+  ASSERT_EQ(store_.count(), before + 1);
+  store_.End(before, absl::FailedPreconditionError("PreconditionFailed"));
+  EXPECT_THAT(later.status(), is_stale);
+  EXPECT_EQ(metrics_.stale_objects, 1u) << "counted once";
+
+  clock_.Advance(absl::Seconds(10));
+  const ReadOutcome again(reader_, kLarge, {0, kMiB});
+  EXPECT_EQ(store_.count(), before + 2) << "bytes of the old version must not come back from memory";
+}
+
+TEST_F(ReaderFailuresTest, BytesOfAnotherVersionAreNotServed) {
+  const ReadOutcome read(reader_, kSmall, {0, 100});
+  store_.Version(0, "E7");
+  store_.Send(0, 100'000);
+  EXPECT_FALSE(read.done());
+  store_.End(0, absl::OkStatus());
+  EXPECT_THAT(read.status(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another ETag")));
+}
+
+TEST_F(ReaderFailuresTest, WithoutAnIndexedETagTheFirstVersionCounts) {
+  const ObjectId unnamed{"unnamed", "", 64 * kMiB};
+  const ReadOutcome first(reader_, unnamed, {0, kMiB});
+  store_.Version(0, "V1");
+  store_.Complete(0);
+  EXPECT_OK(first.status());
+  const ReadOutcome second(reader_, unnamed, {30 * kMiB, 31 * kMiB});
+  const size_t last = store_.count() - 1;
+  store_.Version(last, "V2");
+  store_.Complete(last);
+  EXPECT_THAT(second.status(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("object changed")));
+}
+
+TEST_F(ReaderFailuresTest, ADeletedObjectIsStaleButAMissingBucketIsNot) {
+  const ReadOutcome deleted(reader_, kSmall, {0, 10});
+  store_.End(0, absl::NotFoundError("NoSuchKey"));
+  EXPECT_THAT(deleted.status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("was deleted since it was indexed")));
+  EXPECT_EQ(metrics_.stale_objects, 1u);
+  const ReadOutcome no_bucket(reader_, kLarge, {0, 10});
+  store_.End(1, MakeStoreStatus(absl::StatusCode::kNotFound, "get",
+                                StoreError{.http_status = 404, .code = "NoSuchBucket"}));
+  EXPECT_THAT(no_bucket.status(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("cannot read")));
+  EXPECT_EQ(metrics_.stale_objects, 1u);
+}
+
+TEST_F(ReaderFailuresTest, DamagedMemoryIsFetchedAgain) {
+  ReadOutcome first(reader_, kSmall, {0, 100'000});
+  store_.Complete(0);
+  const_cast<char&>(first.data().slices[0].bytes[70'000]) ^= 1;
+  const ReadOutcome elsewhere(reader_, kSmall, {0, 60'000});  // In another piece with a checksum of its own.
+  EXPECT_EQ(elsewhere.text(), ContentOf(kSmall, {0, 60'000}));
+  const ReadOutcome damaged(reader_, kSmall, {60'000, 70'000});
+  EXPECT_FALSE(damaged.done());
+  store_.Complete(1);
+  EXPECT_EQ(damaged.text(), ContentOf(kSmall, {60'000, 70'000}));
+  EXPECT_EQ(metrics_.bad_checksums, 1u);
+}
+
+TEST_F(ReaderFailuresTest, CancelAnswersAtOnceAndGivesTheFetchUp) {
+  const ReadContext context{std::make_shared<Cancellation>()};
+  const ReadOutcome read(reader_, kSmall, {0, 10}, context);
+  context.cancellation->Cancel();
+  EXPECT_THAT(read.status(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("cancelled")));
+  EXPECT_TRUE(store_.request(0).cancellation->cancelled());
+  const ReadOutcome another(reader_, kSmall, {0, 10});  // Must not suffer from the cancelled fetch.
+  store_.End(0, absl::CancelledError("by its Cancellation"));
+  EXPECT_FALSE(another.done());
+  store_.Complete(1);
+  EXPECT_EQ(another.text(), ContentOf(kSmall, {0, 10}));
+}
+
+TEST_F(ReaderFailuresTest, CancelLeavesAFetchThatOthersNeed) {
+  const ReadContext context{std::make_shared<Cancellation>()};
+  const ReadOutcome cancelled(reader_, kSmall, {0, 10}, context);
+  const ReadOutcome other(reader_, kSmall, {50'000, 60'000});
+  context.cancellation->Cancel();
+  EXPECT_FALSE(store_.request(0).cancellation->cancelled());
+  store_.Complete(0);
+  EXPECT_EQ(other.text(), ContentOf(kSmall, {50'000, 60'000}));
+}
+
+TEST_F(ReaderFailuresTest, CancelLeavesAFetchThatIsMostlyThere) {
+  const ReadContext context{std::make_shared<Cancellation>()};
+  const ReadOutcome cancelled(reader_, kSmall, {0, 100'000}, context);
+  store_.Send(0, 60'000);
+  context.cancellation->Cancel();
+  EXPECT_FALSE(store_.request(0).cancellation->cancelled());
+  store_.Complete(0);
+  EXPECT_EQ(ReadOutcome(reader_, kSmall, {0, 10}).text(), ContentOf(kSmall, {0, 10}));
+}
+
+TEST_F(ReaderFailuresTest, CancelAfterTheEndDoesNothing) {
+  const ReadContext context{std::make_shared<Cancellation>()};
+  const ReadOutcome read(reader_, kSmall, {0, 10}, context);
+  store_.Complete(0);
+  context.cancellation->Cancel();
+  EXPECT_EQ(read.text(), ContentOf(kSmall, {0, 10}));
+}
+
+TEST_F(ReaderFailuresTest, AReadThatBeginsCancelledIsCancelled) {
+  const ReadContext context{std::make_shared<Cancellation>()};
+  context.cancellation->Cancel();
+  EXPECT_THAT(ReadOutcome(reader_, kSmall, {0, 10}, context).status(),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("cancelled")));
+}
+
+TEST(ReaderShutdownTest, EndsEveryReadThatStillWaits) {
+  VirtualTime time;
+  FakeObjectStore store(time);
+  store.Put(kLarge.key, FakeObject{.etag = kLarge.etag, .size = kLarge.size});
+  store.Hold();
+  time.RunInBackground();
+  ReadMetrics metrics;
+  std::vector<ReadOutcome> reads;
+  {
+    Reader reader(store, time, metrics, ReaderSettings{.memory_bytes = 2 * kMiB, .fetches_beyond_memory = 1});
+    for (uint64_t i = 0; i < 8; ++i)
+      reads.emplace_back(reader, kLarge, ByteRange{i * 3 * kMiB, i * 3 * kMiB + 1});
+  }
+  for (const ReadOutcome& read : reads) EXPECT_TRUE(absl::IsCancelled(read.status())) << read.status();
+}
+
+}  // namespace
+}  // namespace bucketvol

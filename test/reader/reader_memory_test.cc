@@ -1,0 +1,154 @@
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "mounter/reader/reader.h"
+#include "test/reader/manual_store.h"
+#include "test/reader/read_outcome.h"
+#include "test/support/fake_clock.h"
+#include "test/support/status_matchers.h"
+
+namespace bucketvol {
+namespace {
+
+using testing::ContentOf;
+using testing::FakeClock;
+using testing::ManualStore;
+using testing::ReadOutcome;
+
+constexpr uint64_t kMiB = 1 << 20;
+
+ObjectId Object(int number, uint64_t size) { return {"object" + std::to_string(number), "E", size}; }
+
+/// Eight blocks of 1 MiB fit; two fetches run whatever the memory.
+class ReaderMemoryTest : public ::testing::Test {
+ protected:
+  ~ReaderMemoryTest() override { store_.CancelAll(); }
+  /// Reads one block of an object of its own; true if that cost a request.
+  bool Costs(int number) {
+    const size_t before = store_.count();
+    const ReadOutcome read(reader_, Object(number, kMiB), {0, kMiB});
+    if (store_.count() > before) store_.Complete(before);
+    EXPECT_EQ(read.text(), ContentOf(Object(number, kMiB), {0, kMiB}));
+    return store_.count() > before;
+  }
+
+  ManualStore store_;
+  FakeClock clock_;
+  ReadMetrics metrics_;
+  Reader reader_{
+      store_, clock_, metrics_,
+      ReaderSettings{.bucket_url = "oss://b", .memory_bytes = 8 * kMiB, .fetches_beyond_memory = 2}};
+};
+
+TEST_F(ReaderMemoryTest, KeepsWhatFitsAndEvictsTheRest) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(Costs(i));
+    EXPECT_LE(reader_.memory().used, 8 * kMiB);
+  }
+  EXPECT_EQ(reader_.memory().used, 8 * kMiB);
+  EXPECT_FALSE(Costs(19));
+  EXPECT_TRUE(Costs(0));
+}
+
+TEST_F(ReaderMemoryTest, WhatIsReadAgainStaysLonger) {
+  for (int i = 0; i < 8; ++i) Costs(i);
+  Costs(100);  // Takes the marks of the first reads away, and the oldest block.
+  EXPECT_FALSE(Costs(1));
+  for (int i = 200; i < 206; ++i) Costs(i);
+  EXPECT_FALSE(Costs(1));
+  EXPECT_TRUE(Costs(2));
+}
+
+TEST_F(ReaderMemoryTest, LentBytesCountUntilTheyAreGivenBack) {
+  ReadOutcome lent(reader_, Object(0, kMiB), {0, kMiB});
+  store_.Complete(0);
+  for (int i = 1; i < 20; ++i) Costs(i);  // Evicts the block of the first read.
+  EXPECT_EQ(lent.text(), ContentOf(Object(0, kMiB), {0, kMiB}));
+  for (int i = 1; i < 20; ++i) Costs(i);
+  const uint64_t used = reader_.memory().used;
+  lent.Forget();
+  EXPECT_EQ(reader_.memory().used, used - kMiB);
+}
+
+TEST_F(ReaderMemoryTest, FetchesBeyondTheMemoryWaitButSomeAlwaysRun) {
+  std::vector<ReadOutcome> reads;
+  for (int i = 0; i < 20; ++i) reads.emplace_back(reader_, Object(i, kMiB), ByteRange{0, kMiB});
+  EXPECT_EQ(store_.count(), 8u);
+  for (size_t get = 0; get < 20; ++get) {
+    ASSERT_GT(store_.count(), get);
+    EXPECT_LE(reader_.memory().used, 10 * kMiB);
+    store_.Complete(get);
+    EXPECT_EQ(reads[get].text(), ContentOf(Object(static_cast<int>(get), kMiB), {0, kMiB}));
+    reads[get].Forget();
+  }
+  EXPECT_LE(reader_.memory().used, 8 * kMiB);
+}
+
+TEST_F(ReaderMemoryTest, BytesThatAreNeverGivenBackDoNotStopOthers) {
+  std::vector<ReadOutcome> hoarded;
+  for (int i = 0; i < 30; ++i) {
+    hoarded.emplace_back(reader_, Object(i, kMiB), ByteRange{0, kMiB});
+    ASSERT_EQ(store_.count(), static_cast<size_t>(i) + 1);
+    store_.Complete(static_cast<size_t>(i));
+  }
+  for (int i = 0; i < 30; ++i) EXPECT_OK(hoarded[static_cast<size_t>(i)].status());
+}
+
+TEST_F(ReaderMemoryTest, AWholeObjectIsFetchedOnlyWhereThereIsRoom) {
+  const ReadOutcome first(reader_, Object(1, 4 * kMiB), {0, 100});
+  const ReadOutcome second(reader_, Object(2, 4 * kMiB), {0, 100});
+  EXPECT_EQ(store_.request(0).range, (ByteRange{0, 4 * kMiB}));
+  EXPECT_EQ(store_.request(1).range, (ByteRange{0, kMiB}));
+  store_.Complete(0);
+  store_.Complete(1);
+  const ReadOutcome third(reader_, Object(3, 4 * kMiB), {0, 100});
+  EXPECT_EQ(store_.request(2).range, (ByteRange{0, 4 * kMiB})) << "what has arrived is no longer in flight";
+}
+
+TEST_F(ReaderMemoryTest, TheMemoryOfAFailedFetchGoesToTheNextInLine) {
+  std::vector<ReadOutcome> reads;
+  for (int i = 0; i < 9; ++i) reads.emplace_back(reader_, Object(i, kMiB), ByteRange{0, kMiB});
+  ASSERT_EQ(store_.count(), 8u);
+  store_.End(3, absl::UnavailableError("reset"));
+  EXPECT_EQ(store_.count(), 9u);
+}
+
+TEST_F(ReaderMemoryTest, PrefetchTakesNoMemoryFromReaders) {
+  reader_.Prefetch(Object(0, 64 * kMiB), {0, 64 * kMiB});
+  EXPECT_EQ(store_.count(), 0u);
+  reader_.Prefetch(Object(0, 64 * kMiB), {0, 4 * kMiB});
+  EXPECT_EQ(store_.count(), 1u);
+  reader_.Prefetch(Object(0, 64 * kMiB), {8 * kMiB, 10 * kMiB});
+  EXPECT_EQ(store_.count(), 1u);
+}
+
+TEST_F(ReaderMemoryTest, AFailedOrCancelledFetchGivesItsMemoryBack) {
+  const ReadContext context{std::make_shared<Cancellation>()};
+  const ReadOutcome failed(reader_, Object(0, kMiB), {0, kMiB});
+  const ReadOutcome cancelled(reader_, Object(1, kMiB), {0, kMiB}, context);
+  context.cancellation->Cancel();
+  store_.Send(0, 1000);
+  store_.End(0, absl::UnavailableError("reset"));
+  store_.End(1, absl::CancelledError("cancelled"));
+  EXPECT_EQ(reader_.memory().used, 0u);
+  EXPECT_EQ(reader_.fetches_in_flight(), 0u);
+}
+
+TEST(ReaderTinyMemoryTest, AReadLargerThanTheMemoryIsServed) {
+  ManualStore store;
+  FakeClock clock;
+  ReadMetrics metrics;
+  Reader reader(store, clock, metrics, ReaderSettings{.memory_bytes = 1, .fetches_beyond_memory = 1});
+  const ObjectId object = Object(0, 64 * kMiB);
+  const ByteRange range{3 * kMiB + 1, 30 * kMiB};
+  ReadOutcome read(reader, object, range);
+  for (size_t get = 0; get < store.count(); ++get) store.Complete(get);
+  EXPECT_EQ(read.text(), ContentOf(object, range));
+  read.Forget();
+  EXPECT_EQ(reader.memory().used, 0u);
+}
+
+}  // namespace
+}  // namespace bucketvol

@@ -1,0 +1,225 @@
+#include "mounter/reader/reader.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "test/reader/manual_store.h"
+#include "test/reader/read_outcome.h"
+#include "test/support/fake_clock.h"
+#include "test/support/fake_object_store.h"
+#include "test/support/status_matchers.h"
+#include "test/support/virtual_time.h"
+
+namespace bucketvol {
+namespace {
+
+using testing::ContentOf;
+using ::testing::ElementsAre;
+using testing::FakeClock;
+using testing::FakeObject;
+using testing::FakeObjectStore;
+using testing::FakeRequest;
+using ::testing::HasSubstr;
+using testing::ManualStore;
+using testing::ReadOutcome;
+using testing::StatusIs;
+using testing::VirtualTime;
+
+constexpr uint64_t kKiB = 1 << 10;
+constexpr uint64_t kMiB = 1 << 20;
+const ObjectId kSmall{"dir/small.jpg", "E1", 100'556};
+const ObjectId kLarge{"model.bin", "E2", 100 * kMiB + 17};
+
+/// A reader over a store that answers by itself as soon as the test lets it.
+class ReaderTest : public ::testing::Test {
+ protected:
+  ReaderTest() {
+    for (const ObjectId& object : {kSmall, kLarge}) {
+      store_.Put(object.key, FakeObject{.etag = object.etag, .size = object.size});
+    }
+  }
+  ReadOutcome Read(const ObjectId& object, ByteRange range) {
+    ReadOutcome outcome(reader_, object, range);
+    time_.RunUntilIdle();
+    return outcome;
+  }
+  size_t Gets() const { return store_.Count(FakeRequest::Op::kGet); }
+  std::vector<ByteRange> Ranges() const {
+    std::vector<ByteRange> ranges;
+    for (const FakeRequest& request : store_.Requests()) ranges.push_back(request.get.range);
+    return ranges;
+  }
+
+  VirtualTime time_;
+  FakeObjectStore store_{time_};
+  ReadMetrics metrics_;
+  Reader reader_{store_, time_, metrics_, ReaderSettings{.bucket_url = "oss://b"}};
+};
+
+TEST_F(ReaderTest, ASmallObjectCostsOneRequestHoweverItIsRead) {
+  for (const ByteRange range :
+       {ByteRange{0, 4096}, {4096, 65'536}, {65'536, 100'556}, {0, 100'556}, {7, 8}}) {
+    EXPECT_EQ(Read(kSmall, range).text(), ContentOf(kSmall, range));
+  }
+  EXPECT_THAT(Ranges(), ElementsAre(ByteRange{0, kSmall.size}));
+  EXPECT_EQ(metrics_.from_store, 4096u);
+  EXPECT_EQ(metrics_.from_memory, 61'440u + 35'020u + 100'556u + 1u);
+}
+
+TEST_F(ReaderTest, EveryRequestNamesTheVersion) {
+  Read(kSmall, {0, 1});
+  const GetRequest request = store_.Requests().at(0).get;
+  EXPECT_EQ(request.key, kSmall.key);
+  EXPECT_EQ(request.if_match, kSmall.etag);
+  EXPECT_EQ(request.object_size, kSmall.size);
+}
+
+TEST_F(ReaderTest, ALargeObjectIsFetchedInWholeBlocks) {
+  EXPECT_EQ(Read(kLarge, {5 * kMiB + 10, 5 * kMiB + 20}).text(),
+            ContentOf(kLarge, {5 * kMiB + 10, 5 * kMiB + 20}));
+  EXPECT_EQ(Read(kLarge, {100 * kMiB + 1, kLarge.size}).text(),
+            ContentOf(kLarge, {100 * kMiB + 1, kLarge.size}));
+  EXPECT_THAT(Ranges(), ElementsAre(ByteRange{5 * kMiB, 6 * kMiB}, ByteRange{100 * kMiB, kLarge.size}));
+}
+
+TEST_F(ReaderTest, NeighbouringBlocksAreOneRequestUpToTheLongest) {
+  const ByteRange range{20 * kMiB + 1, 31 * kMiB};
+  EXPECT_EQ(Read(kLarge, range).text(), ContentOf(kLarge, range));
+  EXPECT_THAT(Ranges(), ElementsAre(ByteRange{20 * kMiB, 28 * kMiB}, ByteRange{28 * kMiB, 31 * kMiB}));
+}
+
+TEST_F(ReaderTest, OnlyWhatIsAbsentIsFetched) {
+  Read(kLarge, {41 * kMiB, 42 * kMiB});
+  Read(kLarge, {60 * kMiB, 61 * kMiB});
+  const ByteRange range{40 * kMiB, 43 * kMiB};
+  EXPECT_EQ(Read(kLarge, range).text(), ContentOf(kLarge, range));
+  EXPECT_THAT(Ranges(), ElementsAre(ByteRange{41 * kMiB, 42 * kMiB}, ByteRange{60 * kMiB, 61 * kMiB},
+                                    ByteRange{40 * kMiB, 41 * kMiB}, ByteRange{42 * kMiB, 43 * kMiB}));
+}
+
+TEST_F(ReaderTest, TheBytesTellWhereTheyCameFrom) {
+  Read(kLarge, {10 * kMiB, 11 * kMiB});
+  const ReadOutcome read = Read(kLarge, {10 * kMiB + 100, 12 * kMiB});
+  EXPECT_EQ(read.data().origin.memory, kMiB - 100);
+  EXPECT_EQ(read.data().origin.store, kMiB);
+}
+
+TEST_F(ReaderTest, TheEdgesOfAnObject) {
+  EXPECT_EQ(Read(kSmall, {50, 50}).text(), "");
+  EXPECT_EQ(Read(kSmall, {kSmall.size, kSmall.size}).text(), "");
+  EXPECT_EQ(Gets(), 0u);
+  EXPECT_THAT(Read(kSmall, {kSmall.size, kSmall.size + 1}).status(),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("oss://b/dir/small.jpg")));
+}
+
+TEST_F(ReaderTest, TenReadersOfAnAbsentBlockCostOneRequest) {
+  store_.Hold();
+  std::vector<ReadOutcome> reads;
+  for (uint64_t i = 0; i < 10; ++i)
+    reads.push_back(Read(kLarge, {70 * kMiB + i * 1000, 70 * kMiB + i * 1000 + 500}));
+  EXPECT_EQ(Gets(), 1u);
+  for (const ReadOutcome& read : reads) EXPECT_FALSE(read.done());
+  store_.Release();
+  time_.RunUntilIdle();
+  for (uint64_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(reads[i].text(), ContentOf(kLarge, {70 * kMiB + i * 1000, 70 * kMiB + i * 1000 + 500}));
+  }
+  EXPECT_EQ(Gets(), 1u);
+}
+
+TEST_F(ReaderTest, AnotherVersionIsAnotherObject) {
+  const std::string before = Read(kSmall, {0, 100}).text();
+  const ObjectId changed{kSmall.key, "E9", 200};
+  store_.Put(kSmall.key, std::string(200, 'x'), "E9");
+  EXPECT_EQ(Read(changed, {0, 200}).text(), std::string(200, 'x'));
+  EXPECT_EQ(Read(kSmall, {0, 100}).text(), before);
+}
+
+TEST_F(ReaderTest, ASequentialReaderIsServedFromAhead) {
+  for (uint64_t at = 0; at < 64 * kMiB; at += 128 * kKiB) {
+    EXPECT_EQ(Read(kLarge, {at, at + 128 * kKiB}).text(), ContentOf(kLarge, {at, at + 128 * kKiB}));
+  }
+  EXPECT_LE(Gets(), 2 + 64 / 4u);  // Halves of the window at least.
+  EXPECT_EQ(metrics_.streams, 1u);
+  EXPECT_GT(metrics_.from_memory, 60 * kMiB);
+}
+
+TEST_F(ReaderTest, FetchesNothingBehindTheEndOfASequentialReader) {
+  for (uint64_t at = 96 * kMiB; at < kLarge.size; at += kMiB)
+    Read(kLarge, {at, std::min(at + kMiB, kLarge.size)});
+  uint64_t fetched = 0;
+  for (const ByteRange& range : Ranges()) fetched += range.size();
+  EXPECT_EQ(fetched, kLarge.size - 96 * kMiB);
+}
+
+TEST_F(ReaderTest, RandomReadsFetchNothingAhead) {
+  for (const uint64_t at : {50, 10, 90, 30, 70, 20}) Read(kLarge, {at * kMiB, at * kMiB + 4096});
+  for (const ByteRange& range : Ranges()) EXPECT_EQ(range.size(), kMiB);
+  EXPECT_EQ(metrics_.streams, 0u);
+}
+
+TEST_F(ReaderTest, PrefetchFetchesWithoutAReaderAndOnce) {
+  reader_.Prefetch(kLarge, {30 * kMiB + 5, 33 * kMiB - 5});
+  reader_.Prefetch(kLarge, {100 * kMiB, 200 * kMiB});
+  reader_.Prefetch(kLarge, {31 * kMiB, 32 * kMiB});
+  time_.RunUntilIdle();
+  EXPECT_EQ(Read(kLarge, {31 * kMiB, 32 * kMiB}).data().origin.memory, kMiB);
+  EXPECT_THAT(Ranges(), ElementsAre(ByteRange{30 * kMiB, 33 * kMiB}, ByteRange{100 * kMiB, kLarge.size}));
+}
+
+/// A reader over a store whose GETs the test sends piece by piece.
+class ReaderPiecesTest : public ::testing::Test {
+ protected:
+  ~ReaderPiecesTest() override { store_.CancelAll(); }
+
+  ManualStore store_;
+  FakeClock clock_;
+  ReadMetrics metrics_;
+  Reader reader_{store_, clock_, metrics_, ReaderSettings{.bucket_url = "oss://b"}};
+};
+
+TEST_F(ReaderPiecesTest, AReaderWakesWhenItsBytesAreThere) {
+  const ReadOutcome head(reader_, kSmall, {0, 4096});
+  const ReadOutcome middle(reader_, kSmall, {4096, 20'000});
+  store_.Send(0, 4095);
+  EXPECT_FALSE(head.done());
+  store_.Send(0, 1);
+  EXPECT_EQ(head.text(), ContentOf(kSmall, {0, 4096}));
+  EXPECT_FALSE(middle.done());
+  store_.Send(0, 20'000);
+  EXPECT_EQ(middle.text(), ContentOf(kSmall, {4096, 20'000}));
+  const ReadOutcome late(reader_, kSmall, {10'000, 24'000});  // Its bytes came before it.
+  EXPECT_EQ(late.text(), ContentOf(kSmall, {10'000, 24'000}));
+  store_.Complete(0);
+  EXPECT_EQ(store_.count(), 1u);
+}
+
+TEST_F(ReaderPiecesTest, SeveralRequestsAreInFlightAndEndInAnyOrder) {
+  const ByteRange range{0, 24 * kMiB};
+  const ReadOutcome read(reader_, kLarge, range);
+  ASSERT_GE(store_.count(), 3u);
+  EXPECT_EQ(reader_.fetches_in_flight(), store_.count());
+  for (size_t get = store_.count(); get-- > 0;) store_.Complete(get);
+  EXPECT_EQ(read.text(), ContentOf(kLarge, range));
+}
+
+TEST_F(ReaderPiecesTest, DataMayComeInPiecesThatCrossBlocks) {
+  const ByteRange range{8 * kMiB, 11 * kMiB};
+  const ReadOutcome read(reader_, kLarge, range);
+  while (store_.Remaining(0) > 0) store_.Send(0, std::min<uint64_t>(store_.Remaining(0), 700'001));
+  EXPECT_EQ(read.text(), ContentOf(kLarge, range));
+  store_.End(0, absl::OkStatus());
+}
+
+TEST_F(ReaderPiecesTest, AReaderJoinsAPrefetchInFlight) {
+  reader_.Prefetch(kLarge, {16 * kMiB, 20 * kMiB});
+  const ReadOutcome read(reader_, kLarge, {18 * kMiB, 19 * kMiB});
+  EXPECT_EQ(store_.count(), 1u);
+  store_.Complete(0);
+  EXPECT_EQ(read.text(), ContentOf(kLarge, {18 * kMiB, 19 * kMiB}));
+}
+
+}  // namespace
+}  // namespace bucketvol

@@ -36,7 +36,7 @@ void Damage(std::string& text, std::mt19937& random) {
   }
 }
 
-void FeedDamagedSeeds(const char* target, int (*fuzz)(const uint8_t*, size_t)) {
+void RunSeeds(const char* target, int (*fuzz)(const uint8_t*, size_t)) {
   const char* const source = std::getenv("BUCKETVOL_SOURCE");
   if (source == nullptr) GTEST_SKIP() << "BUCKETVOL_SOURCE is not set";
   std::mt19937 random(7);
@@ -54,9 +54,9 @@ void FeedDamagedSeeds(const char* target, int (*fuzz)(const uint8_t*, size_t)) {
   EXPECT_GT(seeds, 0);
 }
 
-TEST(ParserSmokeTest, Listings) { FeedDamagedSeeds("list_page_fuzz", FuzzListPage); }
-TEST(ParserSmokeTest, ErrorDocuments) { FeedDamagedSeeds("error_document_fuzz", FuzzErrorDocument); }
-TEST(ParserSmokeTest, HeadsOfAnswers) { FeedDamagedSeeds("http_head_fuzz", FuzzHttpHead); }
+TEST(ParserSmokeTest, Listings) { RunSeeds("list_page_fuzz", FuzzListPage); }
+TEST(ParserSmokeTest, ErrorDocuments) { RunSeeds("error_document_fuzz", FuzzErrorDocument); }
+TEST(ParserSmokeTest, HeadsOfAnswers) { RunSeeds("http_head_fuzz", FuzzHttpHead); }
 
 }  // namespace
 }  // namespace bucketvol

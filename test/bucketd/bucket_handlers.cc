@@ -8,8 +8,9 @@
 namespace bucketvol::bucketd {
 namespace {
 
-// What a region is called where none was configured.
-constexpr absl::string_view kOssRegion = "oss-cn-hangzhou";
+// The regions where none was configured.
+constexpr absl::string_view kOssRegion = "cn-hangzhou";
+constexpr absl::string_view kS3Region = "us-east-1";
 constexpr absl::string_view kOwner = "<Owner><ID>bucketd</ID><DisplayName>bucketd</DisplayName></Owner>";
 // The stored header that holds an object's tags, as the document that goes out.
 constexpr absl::string_view kTagging = "tagging";
@@ -26,11 +27,16 @@ Outcome<Nothing> SetTagging(Call& call, const std::string& document) {
   });
 }
 
-std::string BucketElement(const ApiRequest& request, const Bucket& bucket) {
+std::string OssLocation(const Call& call) {
+  return absl::StrCat("oss-", call.region.empty() ? kOssRegion : call.region);
+}
+
+std::string BucketElement(const Call& call, const Bucket& bucket) {
   std::string xml = absl::StrCat("<Bucket><Name>", bucket.name(), "</Name><CreationDate>",
                                  IsoTime(bucket.created()), "</CreationDate>");
-  if (request.dialect == Dialect::kOss) {
-    absl::StrAppend(&xml, "<Location>", kOssRegion, "</Location><StorageClass>Standard</StorageClass>");
+  if (call.request.dialect == Dialect::kOss) {
+    absl::StrAppend(&xml, "<Location>", OssLocation(call),
+                    "</Location><StorageClass>Standard</StorageClass>");
   }
   return absl::StrCat(xml, "</Bucket>");
 }
@@ -64,7 +70,8 @@ Outcome<Reply> HeadBucket(Call& call) {
   Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
   if (!bucket.ok()) return bucket.error();
   Reply reply;
-  if (call.request.dialect == Dialect::kS3) reply.Add("x-amz-bucket-region", "us-east-1");
+  if (call.request.dialect == Dialect::kS3)
+    reply.Add("x-amz-bucket-region", call.region.empty() ? kS3Region : call.region);
   reply.head_only = true;
   return reply;
 }
@@ -73,21 +80,22 @@ Outcome<Reply> GetBucketLocation(Call& call) {
   Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
   if (!bucket.ok()) return bucket.error();
   if (call.request.dialect == Dialect::kS3) {
-    return XmlReply(
-        "<LocationConstraint xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"></LocationConstraint>");
+    // The oldest region has no name here.
+    return XmlReply(absl::StrCat("<LocationConstraint xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">",
+                                 call.region == kS3Region ? "" : call.region, "</LocationConstraint>"));
   }
-  return XmlReply(absl::StrCat("<LocationConstraint>", kOssRegion, "</LocationConstraint>"));
+  return XmlReply(absl::StrCat("<LocationConstraint>", OssLocation(call), "</LocationConstraint>"));
 }
 
 Outcome<Reply> GetBucketInfo(Call& call) {
   Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
   if (!bucket.ok()) return bucket.error();
-  return XmlReply(
-      absl::StrCat("<BucketInfo><Bucket><CreationDate>", IsoTime((*bucket)->created()), "</CreationDate>",
-                   "<ExtranetEndpoint>", call.request.http->host, "</ExtranetEndpoint><IntranetEndpoint>",
-                   call.request.http->host, "</IntranetEndpoint><Location>", kOssRegion, "</Location><Name>",
-                   (*bucket)->name(), "</Name><StorageClass>Standard</StorageClass>", kOwner,
-                   "<AccessControlList><Grant>private</Grant></AccessControlList></Bucket></BucketInfo>"));
+  return XmlReply(absl::StrCat(
+      "<BucketInfo><Bucket><CreationDate>", IsoTime((*bucket)->created()), "</CreationDate>",
+      "<ExtranetEndpoint>", call.request.http->host, "</ExtranetEndpoint><IntranetEndpoint>",
+      call.request.http->host, "</IntranetEndpoint><Location>", OssLocation(call), "</Location><Name>",
+      (*bucket)->name(), "</Name><StorageClass>Standard</StorageClass>", kOwner,
+      "<AccessControlList><Grant>private</Grant></AccessControlList></Bucket></BucketInfo>"));
 }
 
 Outcome<Reply> GetVersioning(Call& call) {
@@ -178,8 +186,7 @@ Outcome<Reply> ListBuckets(Call& call) {
                         ? "<ListAllMyBucketsResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
                         : "<ListAllMyBucketsResult>";
   absl::StrAppend(&xml, kOwner, "<Buckets>");
-  for (const std::shared_ptr<Bucket>& bucket : call.buckets.All())
-    xml += BucketElement(call.request, *bucket);
+  for (const std::shared_ptr<Bucket>& bucket : call.buckets.All()) xml += BucketElement(call, *bucket);
   return XmlReply(absl::StrCat(xml, "</Buckets></ListAllMyBucketsResult>"));
 }
 

@@ -91,20 +91,20 @@ void ApiExchange::OnBody(absl::string_view data) {
 
 Reply ApiExchange::Finish() {
   const Settings& settings = service_.settings().Get(worker_);
-  Outcome<Reply> answer = Answer();
+  Outcome<Reply> answer = Answer(settings);
   Reply reply = answer.ok() ? *std::move(answer) : MakeErrorReply(answer.error(), request_, request_id_);
   Complete(reply, settings);
   return reply;
 }
 
-Outcome<Reply> ApiExchange::Answer() {
+Outcome<Reply> ApiExchange::Answer(const Settings& settings) {
   if (const std::optional<ErrorKind> kind = ErrorOf(fault_.kind); kind.has_value()) return *kind;
   if (refusal_.has_value()) return *refusal_;
   Outcome<Nothing> body = body_.Finish(request_);
   if (!body.ok()) return body.error();
   const bool wrong_etag = fault_.kind == FaultKind::kWrongEtag;
-  Call call = {request_,           service_.buckets(),    now_,      body_,
-               service_.uploads(), DamageOf(fault_.kind), wrong_etag};
+  Call call = {request_,        service_.buckets(),    now_,      body_, service_.uploads(),
+               settings.region, DamageOf(fault_.kind), wrong_etag};
   Outcome<Reply> reply = HandlerOf(request_.operation)(call);
   if (reply.ok()) ApplyFault(fault_, request_, *reply);
   return reply;

@@ -31,7 +31,7 @@ class ApiExchange final : public Exchange {
   void Identify(const Settings& settings);
   void Note();
   void PrepareBody();
-  Outcome<Reply> Answer();
+  Outcome<Reply> Answer(const Settings& settings);
   void Complete(Reply& reply, const Settings& settings);
   void SetPace(Reply& reply, const Settings& settings);
 

@@ -61,8 +61,11 @@ bool AsksForBucket(const HttpRequest& request, const std::vector<QueryParam>& pa
 bool UnknownHostIsBucket(const HttpRequest& request, const std::vector<QueryParam>& params,
                          absl::string_view host, const std::function<bool(absl::string_view)>& exists) {
   const absl::string_view label = host.substr(0, host.find('.'));
-  if (absl::EndsWithIgnoreCase(host, ".localhost")) return true;
+  const bool below_localhost = absl::EndsWithIgnoreCase(host, ".localhost");
+  const bool nothing_between = label.size() + absl::string_view(".localhost").size() == host.size();
+  if (below_localhost && nothing_between) return true;
   if (LooksLikeServiceEndpoint(label)) return false;
+  if (below_localhost) return true;
   if (request.path == "/") return AsksForBucket(request, params);
   return !exists(PathStyle(request.path).bucket);
 }
@@ -74,7 +77,7 @@ Operation ClassifyService(const ApiRequest& request) {
 Operation ClassifyBucketGet(const ApiRequest& request) {
   constexpr std::pair<absl::string_view, Operation> kByParam[] = {
       {"location", Operation::kBucketLocation},     {"acl", Operation::kBucketAcl},
-      {"bucketInfo", Operation::kBucketInfo},       {"stat", Operation::kBucketInfo},
+      {"bucketInfo", Operation::kBucketInfo},       {"stat", Operation::kBucketStat},
       {"versioning", Operation::kBucketVersioning}, {"uploads", Operation::kListUploads},
       {"versions", Operation::kListVersions}};
   for (const auto& [param, operation] : kByParam) {
@@ -118,7 +121,7 @@ Operation ClassifyObjectPut(const ApiRequest& request) {
 Operation ClassifyObjectPost(const ApiRequest& request) {
   if (request.Has("uploads")) return Operation::kInitiateUpload;
   if (request.Has("uploadId")) return Operation::kCompleteUpload;
-  return request.Has("append") ? Operation::kAppend : Operation::kUnsupported;
+  return request.Has("append") ? Operation::kAppend : Operation::kWrongMethod;
 }
 
 Operation ClassifyObjectDelete(const ApiRequest& request) {
@@ -188,7 +191,7 @@ Operation Classify(const ApiRequest& request) {
   if (method == "HEAD") return request.Has("objectMeta") ? Operation::kObjectMeta : Operation::kHeadObject;
   if (method == "PUT") return ClassifyObjectPut(request);
   if (method == "POST") return ClassifyObjectPost(request);
-  return method == "DELETE" ? ClassifyObjectDelete(request) : Operation::kUnsupported;
+  return method == "DELETE" ? ClassifyObjectDelete(request) : Operation::kWrongMethod;
 }
 
 OperationClass ClassOf(Operation operation) {
@@ -227,12 +230,14 @@ OperationClass ClassOf(Operation operation) {
     case Operation::kListBuckets:
     case Operation::kBucketLocation:
     case Operation::kBucketInfo:
+    case Operation::kBucketStat:
     case Operation::kBucketAcl:
     case Operation::kBucketVersioning:
     case Operation::kListUploads:
     case Operation::kListParts:
     case Operation::kObjectAcl:
     case Operation::kGetTagging:
+    case Operation::kWrongMethod:
     case Operation::kUnsupported:
       break;
   }

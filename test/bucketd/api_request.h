@@ -28,7 +28,8 @@ struct Address {
 
 /// Reads Host and path. `exists` tells whether a bucket of that name is served: a host of the form
 /// BUCKET.anything names a bucket, yet `store.example.com/bucket/key` is path style too, so what exists
-/// decides, then the form. IP addresses and localhost are always path style, BUCKET.localhost never.
+/// decides, then the form. IP addresses and localhost are always path style, BUCKET.localhost never;
+/// s3.ANY.localhost and oss-REGION.ANY.localhost are endpoints.
 ///
 /// The second address, if any, is another reading, right only if the signature says so: ali-oss, told an IP
 /// endpoint with `sldEnable`, sends `Host: BUCKET.REGION.aliyuncs.com` with the path `/BUCKET/key` and signs
@@ -43,6 +44,7 @@ enum class Operation {
   kHeadBucket,
   kBucketLocation,
   kBucketInfo,
+  kBucketStat,
   kBucketAcl,
   kBucketVersioning,
   kPutBucketSetting,
@@ -71,6 +73,7 @@ enum class Operation {
   kGetTagging,
   kPutTagging,
   kDeleteTagging,
+  kWrongMethod,
   kUnsupported,
 };
 

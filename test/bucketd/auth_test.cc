@@ -94,7 +94,7 @@ TEST_P(AuthTest, ServerClockCanBeWrong) {
 TEST_P(AuthTest, AsksForTheSessionToken) {
   service_.Config("session-token=tok");
   TestSigner signer = Signer();
-  EXPECT_EQ(CodeOf(List(signer)), s3() ? "400 InvalidToken" : "403 InvalidSecurityToken");
+  EXPECT_EQ(CodeOf(List(signer)), "403 InvalidAccessKeyId");
   signer.token = "tok";
   EXPECT_EQ(List(signer).status, 200);
   signer.token = "old";

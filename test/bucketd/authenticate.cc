@@ -20,6 +20,7 @@ namespace bucketvol::bucketd {
 namespace {
 
 constexpr int64_t kMaxSkew = 15 * 60;
+constexpr int64_t kLongestPresign = 7 * 24 * 3600;  // Of the V4 schemes.
 constexpr absl::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 
 /// Everything a client says about its signature, from whichever place it was in.
@@ -107,6 +108,8 @@ bool ReadV1Header(const ApiRequest& request, absl::string_view fields, Claim& cl
   claim.access_key = std::string(fields.substr(0, colon));
   claim.signature = std::string(fields.substr(colon + 1));
   claim.token = std::string(request.ServiceHeader("security-token"));
+  // The Python SDK alibabacloud-oss-v2 leaves the prefix out in V1.
+  if (claim.token.empty()) claim.token = std::string(request.http->Get("security-token"));
   claim.time = std::string(request.ServiceHeader("date"));
   if (claim.time.empty()) claim.time = std::string(request.http->Get("date"));
   return ParseHttpTime(claim.time, claim.unix_time);
@@ -207,6 +210,7 @@ ServiceError Mismatch(Dialect dialect, const Claim& claim, const Expectation& ex
 
 std::optional<ServiceError> CheckTime(Scheme scheme, const Claim& claim, int64_t now) {
   if (claim.presigned) {
+    if (claim.expires > kLongestPresign) return ServiceError{ErrorKind::kPresignedTooLong, "", {}};
     const bool over = now > claim.unix_time + (scheme == Scheme::kOssV1 ? 0 : claim.expires);
     const bool early = scheme != Scheme::kOssV1 && claim.unix_time > now + kMaxSkew;
     if (!over && !early) return std::nullopt;
@@ -232,6 +236,8 @@ std::optional<ServiceError> CheckScope(Scheme scheme, const Claim& claim, absl::
 }
 
 std::optional<ServiceError> CheckToken(const Claim& claim, const Credentials& credentials) {
+  // To the services a temporary key without its token is a key that does not exist.
+  if (claim.token.empty() && !credentials.session_token.empty()) return ServiceError{ErrorKind::kInvalidAccessKey, "", {}};
   if (EqualSecrets(claim.token, credentials.session_token.Reveal())) return std::nullopt;
   return ServiceError{ErrorKind::kInvalidToken, "", {}};
 }

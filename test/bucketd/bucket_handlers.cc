@@ -8,8 +8,9 @@
 namespace bucketvol::bucketd {
 namespace {
 
-// What a region is called where none was configured.
-constexpr absl::string_view kOssRegion = "oss-cn-hangzhou";
+// The region where none was configured.
+constexpr absl::string_view kUsualOssRegion = "cn-hangzhou";
+constexpr absl::string_view kUsualS3Region = "us-east-1";
 constexpr absl::string_view kOwner = "<Owner><ID>bucketd</ID><DisplayName>bucketd</DisplayName></Owner>";
 // The stored header that holds an object's tags, as the document that goes out.
 constexpr absl::string_view kTagging = "tagging";
@@ -26,11 +27,37 @@ Outcome<Nothing> SetTagging(Call& call, const std::string& document) {
   });
 }
 
-std::string BucketElement(const ApiRequest& request, const Bucket& bucket) {
+// OSS names a region by its endpoint: oss-cn-hangzhou.
+std::string OssLocation(const Call& call) {
+  return absl::StrCat("oss-", call.region.empty() ? kUsualOssRegion : absl::string_view(call.region));
+}
+
+// Adds up a whole bucket.
+class SumVisitor final : public EntryVisitor {
+ public:
+  Step Visit(const ListEntry& entry) override {
+    bytes_ += entry.size;
+    ++objects_;
+    return Step::kNext;
+  }
+  absl::string_view skip_prefix() const override { return {}; }
+
+  uint64_t bytes() const { return bytes_; }
+  uint64_t objects() const { return objects_; }
+
+ private:
+  uint64_t bytes_ = 0;
+  uint64_t objects_ = 0;
+};
+
+std::string BucketElement(const Call& call, const Bucket& bucket) {
   std::string xml = absl::StrCat("<Bucket><Name>", bucket.name(), "</Name><CreationDate>",
                                  IsoTime(bucket.created()), "</CreationDate>");
-  if (request.dialect == Dialect::kOss) {
-    absl::StrAppend(&xml, "<Location>", kOssRegion, "</Location><StorageClass>Standard</StorageClass>");
+  if (call.request.dialect == Dialect::kOss) {
+    const absl::string_view host = call.request.http->host;
+    absl::StrAppend(&xml, "<ExtranetEndpoint>", host, "</ExtranetEndpoint><IntranetEndpoint>", host,
+                    "</IntranetEndpoint><Location>", OssLocation(call),
+                    "</Location><StorageClass>Standard</StorageClass>");
   }
   return absl::StrCat(xml, "</Bucket>");
 }
@@ -64,7 +91,9 @@ Outcome<Reply> HeadBucket(Call& call) {
   Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
   if (!bucket.ok()) return bucket.error();
   Reply reply;
-  if (call.request.dialect == Dialect::kS3) reply.Add("x-amz-bucket-region", "us-east-1");
+  if (call.request.dialect == Dialect::kS3) {
+    reply.Add("x-amz-bucket-region", call.region.empty() ? kUsualS3Region : absl::string_view(call.region));
+  }
   reply.head_only = true;
   return reply;
 }
@@ -73,21 +102,33 @@ Outcome<Reply> GetBucketLocation(Call& call) {
   Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
   if (!bucket.ok()) return bucket.error();
   if (call.request.dialect == Dialect::kS3) {
-    return XmlReply(
-        "<LocationConstraint xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"></LocationConstraint>");
+    // The first region of S3 is told by nothing.
+    return XmlReply(absl::StrCat("<LocationConstraint xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">",
+                                 call.region == kUsualS3Region ? "" : call.region, "</LocationConstraint>"));
   }
-  return XmlReply(absl::StrCat("<LocationConstraint>", kOssRegion, "</LocationConstraint>"));
+  return XmlReply(absl::StrCat("<LocationConstraint>", OssLocation(call), "</LocationConstraint>"));
 }
 
 Outcome<Reply> GetBucketInfo(Call& call) {
   Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
   if (!bucket.ok()) return bucket.error();
-  return XmlReply(
-      absl::StrCat("<BucketInfo><Bucket><CreationDate>", IsoTime((*bucket)->created()), "</CreationDate>",
-                   "<ExtranetEndpoint>", call.request.http->host, "</ExtranetEndpoint><IntranetEndpoint>",
-                   call.request.http->host, "</IntranetEndpoint><Location>", kOssRegion, "</Location><Name>",
-                   (*bucket)->name(), "</Name><StorageClass>Standard</StorageClass>", kOwner,
-                   "<AccessControlList><Grant>private</Grant></AccessControlList></Bucket></BucketInfo>"));
+  return XmlReply(absl::StrCat(
+      "<BucketInfo><Bucket><CreationDate>", IsoTime((*bucket)->created()), "</CreationDate>",
+      "<ExtranetEndpoint>", call.request.http->host, "</ExtranetEndpoint><IntranetEndpoint>",
+      call.request.http->host, "</IntranetEndpoint><Location>", OssLocation(call), "</Location><Name>",
+      (*bucket)->name(), "</Name><StorageClass>Standard</StorageClass>", kOwner,
+      "<AccessControlList><Grant>private</Grant></AccessControlList></Bucket></BucketInfo>"));
+}
+
+Outcome<Reply> GetBucketStat(Call& call) {
+  Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
+  if (!bucket.ok()) return bucket.error();
+  SumVisitor sum;
+  (*bucket)->Scan("", Bound::kAt, sum);
+  return XmlReply(absl::StrCat("<BucketStat><Storage>", sum.bytes(), "</Storage><ObjectCount>", sum.objects(),
+                               "</ObjectCount><MultipartUploadCount>",
+                               call.uploads.List(call.request.bucket()).size(),
+                               "</MultipartUploadCount></BucketStat>"));
 }
 
 Outcome<Reply> GetVersioning(Call& call) {
@@ -178,8 +219,7 @@ Outcome<Reply> ListBuckets(Call& call) {
                         ? "<ListAllMyBucketsResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
                         : "<ListAllMyBucketsResult>";
   absl::StrAppend(&xml, kOwner, "<Buckets>");
-  for (const std::shared_ptr<Bucket>& bucket : call.buckets.All())
-    xml += BucketElement(call.request, *bucket);
+  for (const std::shared_ptr<Bucket>& bucket : call.buckets.All()) xml += BucketElement(call, *bucket);
   return XmlReply(absl::StrCat(xml, "</Buckets></ListAllMyBucketsResult>"));
 }
 

@@ -22,6 +22,7 @@ struct Call {
   int64_t now;  // Unix seconds, by the server's clock.
   RequestBody& body;
   UploadStore& uploads;
+  const std::string& region;  // Of the settings; empty: none was configured.
   ListDamage damage = ListDamage::kNone;
   bool ignore_if_match = false;  // The ETag of the answer will be a wrong one (fault).
 
@@ -52,6 +53,7 @@ Outcome<Reply> ListUploads(Call& call);
 Outcome<Reply> HeadBucket(Call& call);
 Outcome<Reply> GetBucketLocation(Call& call);
 Outcome<Reply> GetBucketInfo(Call& call);
+Outcome<Reply> GetBucketStat(Call& call);
 Outcome<Reply> GetVersioning(Call& call);
 Outcome<Reply> GetAcl(Call& call);
 Outcome<Reply> AcceptSetting(Call& call);

@@ -1,6 +1,7 @@
 #include "test/bucketd/copy_source.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -23,15 +24,19 @@ bool SplitSource(absl::string_view header, CopySource& source) {
   return true;
 }
 
-bool ConditionsHold(const ApiRequest& request, const ObjectMeta& meta) {
+// What a failed condition is, or nothing.
+std::optional<ErrorKind> CheckConditions(const ApiRequest& request, const ObjectMeta& meta) {
   const absl::string_view match = request.ServiceHeader("copy-source-if-match");
   const absl::string_view none_match = request.ServiceHeader("copy-source-if-none-match");
   int64_t when = 0;
-  if (!match.empty() && !EtagListContains(match, meta.etag)) return false;
-  if (!none_match.empty() && EtagListContains(none_match, meta.etag)) return false;
-  if (ParseHttpTime(request.ServiceHeader("copy-source-if-unmodified-since"), when) && meta.modified > when)
-    return false;
-  return !ParseHttpTime(request.ServiceHeader("copy-source-if-modified-since"), when) || meta.modified > when;
+  if (!match.empty() && !EtagListContains(match, meta.etag)) return ErrorKind::kPreconditionFailed;
+  if (!none_match.empty() && EtagListContains(none_match, meta.etag)) return ErrorKind::kCopySourceUnchanged;
+  if (ParseHttpTime(request.ServiceHeader("copy-source-if-unmodified-since"), when) && meta.modified > when) {
+    return ErrorKind::kPreconditionFailed;
+  }
+  const bool asks = ParseHttpTime(request.ServiceHeader("copy-source-if-modified-since"), when);
+  if (asks && meta.modified <= when) return ErrorKind::kCopySourceUnchanged;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -46,7 +51,7 @@ Outcome<CopySource> OpenCopySource(const Call& call) {
   Outcome<OpenObject> object = bucket->Open(source.key);
   if (!object.ok()) return object.error();
   if (object->body == nullptr) return ErrorKind::kInvalidTargetType;
-  if (!ConditionsHold(call.request, object->meta)) return ErrorKind::kPreconditionFailed;
+  if (const auto failed = CheckConditions(call.request, object->meta); failed.has_value()) return *failed;
   source.object = *std::move(object);
   return source;
 }

@@ -45,8 +45,8 @@ Reply MakeErrorReply(const ServiceError& error, const ApiRequest& request, absl:
   std::string document = ErrorDocument(error, request, request_id);
   reply.Add("Content-Type", "application/xml");
   if (oss) reply.Add("x-oss-ec", words.ec);
-  if (request.http->method == "HEAD") {
-    if (oss) reply.Add("x-oss-err", absl::Base64Escape(document));
+  if (request.http->method == "HEAD" || words.status == 304) {
+    if (oss && words.status != 304) reply.Add("x-oss-err", absl::Base64Escape(document));
     reply.head_only = true;
   } else {
     reply.body = std::move(document);

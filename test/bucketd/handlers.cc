@@ -6,6 +6,7 @@ namespace bucketvol::bucketd {
 namespace {
 
 Outcome<Reply> Refuse(Call&) { return ErrorKind::kNotImplemented; }
+Outcome<Reply> RefuseMethod(Call&) { return ErrorKind::kMethodNotAllowed; }
 
 constexpr std::pair<Operation, Handler> kHandlers[] = {
     {Operation::kListBuckets, ListBuckets},
@@ -32,6 +33,7 @@ constexpr std::pair<Operation, Handler> kHandlers[] = {
     {Operation::kListParts, ListParts},
     {Operation::kListUploads, ListUploads},
     {Operation::kBucketInfo, GetBucketInfo},
+    {Operation::kBucketStat, GetBucketStat},
     {Operation::kBucketVersioning, GetVersioning},
     {Operation::kBucketAcl, GetAcl},
     {Operation::kObjectAcl, GetAcl},
@@ -42,6 +44,7 @@ constexpr std::pair<Operation, Handler> kHandlers[] = {
     {Operation::kDeleteTagging, DeleteTagging},
     {Operation::kCreateBucket, CreateBucket},
     {Operation::kDeleteBucket, DeleteBucket},
+    {Operation::kWrongMethod, RefuseMethod},
 };
 
 }  // namespace

@@ -65,7 +65,8 @@ class PageWriter final : public EntryVisitor {
  private:
   Step VisitGroup(absl::string_view group) {
     group_ = std::string(group);
-    if (group == after_) return Step::kSkipPrefix;  // The page before ended with it.
+    // The page before ended with it, or the client starts inside it: services leave the whole group out then.
+    if (absl::StartsWith(after_, group)) return Step::kSkipPrefix;
     if (!TakeRoom(group)) return Step::kStop;
     groups_ += "<CommonPrefixes><Prefix>";
     AppendText(groups_, group);

@@ -80,7 +80,8 @@ std::vector<std::string> ListAll(Bucket& bucket, ListQuery query) {
   }
 }
 
-// What listing means, straight from its definition. Groups and keys in one order.
+// What listing means, straight from its definition. Groups and keys in one order. A group that the marker
+// lies in is left out, although keys of it follow: so do S3, MinIO and versitygw.
 std::vector<std::string> Reference(const std::set<std::string>& keys, const ListQuery& query) {
   std::set<std::string> items;
   for (const std::string& key : keys) {
@@ -88,7 +89,8 @@ std::vector<std::string> Reference(const std::set<std::string>& keys, const List
     const size_t end =
         query.delimiter.empty() ? std::string::npos : key.find(query.delimiter, query.prefix.size());
     const std::string item = end == std::string::npos ? key : key.substr(0, end + query.delimiter.size());
-    if (item != query.marker) items.insert(item);
+    if (end != std::string::npos && query.marker.rfind(item, 0) == 0) continue;
+    items.insert(item);
   }
   return {items.begin(), items.end()};
 }

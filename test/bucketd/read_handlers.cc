@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/match.h"
@@ -12,6 +13,13 @@ namespace bucketvol::bucketd {
 namespace {
 
 constexpr size_t kMaxPage = 1000;
+
+// What response-NAME of a query replaces.
+constexpr absl::string_view kReplaceable[] = {"content-type", "content-language", "expires",
+                                              "cache-control", "content-disposition", "content-encoding"};
+
+// How much of an object an answer speaks of.
+enum class Extent { kWhole, kPart };
 
 Outcome<size_t> MaxKeys(const ApiRequest& request) {
   if (!request.Has("max-keys")) return request.dialect == Dialect::kOss ? size_t{100} : kMaxPage;
@@ -54,6 +62,9 @@ Outcome<ListQuery> ReadListQuery(const ApiRequest& request) {
   query.continuation_token = std::string(request.Param("continuation-token"));
   query.max_keys = *max_keys;
   query.url_encoding = request.Param("encoding-type") == "url";
+  if (!query.url_encoding && !request.Param("encoding-type").empty()) {
+    return ServiceError{ErrorKind::kInvalidArgument, "Invalid Encoding Method specified in Request", {}};
+  }
   query.owner = query.version != ListVersion::kV2 || request.Param("fetch-owner") == "true";
   std::string last;
   if (!query.continuation_token.empty() && !ReadContinuationToken(query.continuation_token, last)) {
@@ -87,33 +98,47 @@ void AddVersionHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta
   reply.Add("Last-Modified", HttpTime(meta.modified));
 }
 
-// Tags have their own call; S3 sends checksums only when x-amz-checksum-mode asks for them.
-bool IsHidden(const ApiRequest& request, absl::string_view name) {
-  if (name == "tagging") return true;
-  if (!absl::StartsWith(name, "checksum-")) return false;
-  return request.dialect == Dialect::kOss || request.ServiceHeader("checksum-mode") != "ENABLED";
+// S3 sends checksums when x-amz-checksum-mode asks for them, and with whole objects only: clients compare what they got.
+void AddChecksumHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta& meta, Extent extent) {
+  if (request.dialect == Dialect::kOss || extent == Extent::kPart) return;
+  if (request.ServiceHeader("checksum-mode") != "ENABLED") return;
+  bool any = false;
+  for (const auto& [name, value] : meta.headers) {
+    if (!absl::StartsWith(name, "checksum-")) continue;
+    AddServiceHeader(reply, request, name, value);
+    any = true;
+  }
+  if (any) reply.Add("x-amz-checksum-type", "FULL_OBJECT");
+}
+
+// Empty: none was stored.
+absl::string_view StoredHeader(const ObjectMeta& meta, absl::string_view name) {
+  for (const auto& [stored, value] : meta.headers) {
+    if (stored == name) return value;
+  }
+  return {};
 }
 
 void AddStoredHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta& meta) {
-  bool has_type = false;
-  for (const auto& [name, value] : meta.headers) {
-    if (IsHidden(request, name)) continue;
-    const absl::string_view overridden = request.Param(absl::StrCat("response-", name));
-    has_type |= name == "content-type";
-    const bool own = absl::StartsWith(name, "meta-") || absl::StartsWith(name, "checksum-");
-    if (own) {
-      AddServiceHeader(reply, request, name, value);
-    } else {
-      reply.Add(name, overridden.empty() ? absl::string_view(value) : overridden);
+  for (const absl::string_view name : kReplaceable) {
+    absl::string_view value;
+    if (!request.params.empty()) value = request.Param(absl::StrCat("response-", name));
+    if (value.empty()) value = StoredHeader(meta, name);
+    if (value.empty() && name == "content-type") {
+      value = request.dialect == Dialect::kOss ? "application/octet-stream" : "binary/octet-stream";
     }
+    if (!value.empty()) reply.Add(name, value);
   }
-  if (!has_type) reply.Add("Content-Type", "application/octet-stream");
+  for (const auto& [name, value] : meta.headers) {
+    if (absl::StartsWith(name, "meta-")) AddServiceHeader(reply, request, name, value);
+  }
 }
 
-void AddObjectHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta& meta) {
+void AddObjectHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta& meta, Extent extent) {
   AddVersionHeaders(reply, request, meta);
   reply.Add("Accept-Ranges", "bytes");
   AddStoredHeaders(reply, request, meta);
+  AddChecksumHeaders(reply, request, meta, extent);
   if (request.dialect == Dialect::kS3) {
     if (!meta.storage_class.empty()) reply.Add("x-amz-storage-class", meta.storage_class);
     return;
@@ -125,13 +150,17 @@ void AddObjectHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta&
   if (meta.type == ObjectType::kAppendable) reply.Add("x-oss-next-append-position", absl::StrCat(meta.size));
 }
 
-// Follows a symlink, once: OSS does not follow chains.
+// Follows a symlink, once: OSS does not follow chains. Size, ETag and CRC are those of the target, the rest is the link's.
 Outcome<OpenObject> OpenTarget(Bucket& bucket, absl::string_view key) {
   Outcome<OpenObject> object = bucket.Open(key);
   if (!object.ok() || object->meta.type != ObjectType::kSymlink) return object;
   Outcome<OpenObject> target = bucket.Open(object->meta.symlink_target);
   if (!target.ok()) return ErrorKind::kNoSuchSymlinkTarget;
   if (target->meta.type == ObjectType::kSymlink) return ErrorKind::kInvalidTargetType;
+  target->meta.type = ObjectType::kSymlink;
+  target->meta.headers = std::move(object->meta.headers);
+  target->meta.storage_class = std::move(object->meta.storage_class);
+  target->meta.modified = std::max(target->meta.modified, object->meta.modified);
   return target;
 }
 
@@ -173,7 +202,8 @@ Outcome<Reply> RangedReply(const ApiRequest& request, OpenObject object) {
   if (answer.kind == RangeAnswer::Kind::kSeveral && request.dialect == Dialect::kOss) {
     return ServiceError{ErrorKind::kInvalidArgument, "Only one range is supported.", {}};
   }
-  AddObjectHeaders(reply, request, object.meta);
+  AddObjectHeaders(reply, request, object.meta,
+                   answer.kind == RangeAnswer::Kind::kPart ? Extent::kPart : Extent::kWhole);
   reply.source = std::move(object.body);
   reply.source_offset = answer.range.begin;
   reply.source_size = answer.range.size();

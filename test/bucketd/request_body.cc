@@ -79,15 +79,15 @@ std::optional<ServiceError> RequestBody::CheckFraming(const ApiRequest& request)
   if (!file_.has_value() && size_ > kMaxText)
     return ServiceError{ErrorKind::kInvalidRequest, "The body is too large.", {}};
   if (!chunked_.has_value()) return std::nullopt;
+  uint64_t declared = 0;
+  if (!absl::SimpleAtoi(request.http->Get("x-amz-decoded-content-length"), &declared)) {
+    return ServiceError{ErrorKind::kMissingContentLength, "", {}};
+  }
   if (chunked_->state() == AwsChunkedDecoder::State::kBadSignature) {
     return ServiceError{ErrorKind::kSignatureMismatch, "The signature of a chunk does not match.", {}};
   }
   if (chunked_->state() != AwsChunkedDecoder::State::kDone)
     return ServiceError{ErrorKind::kIncompleteBody, "", {}};
-  uint64_t declared = 0;
-  if (!absl::SimpleAtoi(request.http->Get("x-amz-decoded-content-length"), &declared)) {
-    return ServiceError{ErrorKind::kMissingContentLength, "", {}};
-  }
   if (declared != size_) return ServiceError{ErrorKind::kIncompleteBody, "", {}};
   return std::nullopt;
 }
@@ -114,6 +114,11 @@ std::optional<ServiceError> RequestBody::CheckChecksums(const ApiRequest& reques
       }
     }
     std::string computed = checksum->Finish();
+    std::string bytes;
+    if (!absl::Base64Unescape(declared, &bytes) || declared.size() != computed.size()) {
+      return ServiceError{
+          ErrorKind::kInvalidRequest, absl::StrCat("Value for ", header, " header is invalid."), {}};
+    }
     if (declared != computed) {
       return ServiceError{
           ErrorKind::kBadDigest, absl::StrCat("The ", name, " you specified did not match."), {}};

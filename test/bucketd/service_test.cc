@@ -78,6 +78,8 @@ TEST_F(ServiceTest, HostAndPathNameTheBucket) {
   EXPECT_EQ(service_.Get("/" + Key(), {{"Host", "syn.oss-cn-hangzhou.aliyuncs.com"}}).body, body);
   EXPECT_EQ(service_.Get("/" + Key(), {{"Host", "syn.localhost:1234"}}).body, body);
   EXPECT_EQ(service_.Get("/syn/" + Key(), {{"Host", "localhost:1234"}}).body, body);
+  EXPECT_EQ(service_.Get("/syn/" + Key(), {{"Host", "s3.test.localhost:1234"}}).body, body);
+  EXPECT_EQ(service_.Get("/" + Key(), {{"Host", "syn.s3.test.localhost:1234"}}).body, body);
   EXPECT_EQ(service_.Get("/syn/" + Key(), {{"Host", "[::1]:1234"}}).body, body);
   EXPECT_EQ(service_.Get("/syn/" + Key(), {{"Host", "store.default.svc"}}).body, body);
   EXPECT_EQ(service_.Get("http://syn.example.com/" + Key(), {{"Host", "proxy"}}).body, body);
@@ -102,6 +104,19 @@ TEST_F(ServiceTest, PutStoresBytesAndHeaders) {
   EXPECT_EQ(get.Header("cache-control"), "no-store");
   EXPECT_EQ(get.Header("x-oss-hash-crc64ecma"), absl::StrCat(Crc64(0, "hello")));
   EXPECT_EQ(service_.Get("/bucket/k?response-content-type=a/b").Header("content-type"), "a/b");
+  EXPECT_EQ(service_.Get("/bucket/k?response-content-language=de").Header("content-language"), "de");
+}
+
+// A client compares the checksum with what it got, so a part must not carry that of the whole.
+TEST_F(ServiceTest, ChecksumsGoWithWholeObjects) {
+  ASSERT_EQ(Put("k", "hello", {{"x-amz-checksum-crc32", "NhCmhg=="}}).status, 200);
+  const HeaderList ask = {{"x-amz-checksum-mode", "ENABLED"}};
+  EXPECT_EQ(service_.Get("/bucket/k", ask).Header("x-amz-checksum-crc32"), "NhCmhg==");
+  EXPECT_EQ(service_.Get("/bucket/k", ask).Header("x-amz-checksum-type"), "FULL_OBJECT");
+  EXPECT_EQ(service_.Get("/bucket/k", With(ask, {{"Range", "bytes=0-1"}})).Header("x-amz-checksum-crc32"),
+            "");
+  EXPECT_EQ(service_.Get("/bucket/k").Header("x-amz-checksum-crc32"), "");
+  EXPECT_EQ(CodeOf(Put("k", "hello", {{"x-amz-checksum-crc32", "AAAA"}})), "400 InvalidRequest");
 }
 
 TEST_F(ServiceTest, WriteConditions) {

@@ -240,12 +240,15 @@ Outcome<Reply> ListParts(Call& call) {
                     "</LastModified><ETag>", QuotedEtag(HexLower(part.md5), request.dialect), "</ETag><Size>",
                     part.size, "</Size></Part>");
   }
+  const absl::string_view usual = request.dialect == Dialect::kOss ? "Standard" : "STANDARD";
+  const absl::string_view storage_class = upload->meta.storage_class;
   return XmlReply(absl::StrCat(
       Root(request, "ListPartsResult"), Element("Bucket", request.bucket()),
       KeyElement(request, request.key()), Element("UploadId", request.Param("uploadId")),
-      "<PartNumberMarker>", marker, "</PartNumberMarker><NextPartNumberMarker>", last,
-      "</NextPartNumberMarker><MaxParts>", limit, "</MaxParts><IsTruncated>",
-      next == upload->parts.end() ? "false" : "true", "</IsTruncated>", parts, "</ListPartsResult>"));
+      Element("StorageClass", storage_class.empty() ? usual : storage_class), "<PartNumberMarker>", marker,
+      "</PartNumberMarker><NextPartNumberMarker>", last, "</NextPartNumberMarker><MaxParts>", limit,
+      "</MaxParts><IsTruncated>", next == upload->parts.end() ? "false" : "true", "</IsTruncated>", parts,
+      "</ListPartsResult>"));
 }
 
 Outcome<Reply> ListUploads(Call& call) {
@@ -271,8 +274,10 @@ Outcome<Reply> ListUploads(Call& call) {
                     "<Initiated>", IsoTime(upload.initiated), "</Initiated></Upload>");
   }
   std::string markers;
-  if (truncated)
-    markers = absl::StrCat(Element("NextKeyMarker", last.first), Element("NextUploadIdMarker", last.second));
+  if (truncated || request.dialect == Dialect::kOss) {  // OSS writes them always, and oss2 looks for them.
+    markers = absl::StrCat(Element("NextKeyMarker", truncated ? last.first : ""),
+                           Element("NextUploadIdMarker", truncated ? last.second : ""));
+  }
   return XmlReply(absl::StrCat(Root(request, "ListMultipartUploadsResult"),
                                Element("Bucket", request.bucket()), Element("KeyMarker", marker.first),
                                Element("UploadIdMarker", marker.second), markers, "<MaxUploads>", limit,

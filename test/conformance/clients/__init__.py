@@ -1,0 +1,1 @@
+"""The clients: each drives a real SDK or tool and hands back an Answer."""

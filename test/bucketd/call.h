@@ -20,7 +20,6 @@ struct Call {
   const ApiRequest& request;
   BucketStore& buckets;
   int64_t now;               // Unix seconds, by the server's clock.
-  absl::string_view region;  // As configured; empty: none.
   RequestBody& body;
   UploadStore& uploads;
   const std::string& region;  // Of the settings; empty: none was configured.

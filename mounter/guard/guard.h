@@ -84,6 +84,7 @@ class Guard {
   void AdvanceEnding();
   void AbortConnection();
   void DismissWorker();
+  void EndFinishing();
   void Finish();
 
   // Answers.

@@ -23,6 +23,7 @@ void Guard::StartUnmount(int flags) {
   if (!top || top->id != image_->id) {
     return AnswerUnmounts(ResultCode::kBusy, "another file system is mounted over it: " + plan_.mount_point);
   }
+  EndFinishing();
   unmount_flags_ = flags;
   auto helper = HelperChild::Start(
       {}, [this, flags](const Channel& parent) { RunUnmount(parent, plan_.mount_point, flags); });
@@ -45,6 +46,7 @@ void Guard::AdvanceEnding() {
   if (worker_) return;
   AbortConnection();
   if (helper_) return;
+  EndFinishing();
   if (image_ && IsMounted()) {
     auto helper = HelperChild::Start(
         {}, [this](const Channel& parent) { RunUnmount(parent, plan_.mount_point, MNT_DETACH); });
@@ -68,8 +70,15 @@ void Guard::DismissWorker() {
   if (worker_deadline_ == 0) worker_deadline_ = MonotonicMs() + kDismissLimitMs;
 }
 
+// It holds the loop devices open for as long as it runs.
+void Guard::EndFinishing() {
+  if (finishing_) finishing_->End();
+  finishing_.reset();
+}
+
 void Guard::Finish() {
   phase_ = Phase::kDone;
+  EndFinishing();
   AbortConnection();
   meta_.Reset();
   run_directory_.reset();

@@ -39,6 +39,9 @@ class HelperChild {
   }
   /// Takes the exit of a child whose channel has closed; it has nothing more to wait for.
   void Reap();
+  /// Kills the child and waits a moment for its end, so that what it holds is free. A child that a system
+  /// call holds goes on dying alone.
+  void End();
 
  private:
   HelperChild(pid_t pid, Channel channel) : pid_(pid), channel_(std::move(channel)) {}

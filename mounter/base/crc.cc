@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include "mounter/base/coding.h"
+
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 #endif
@@ -110,6 +112,36 @@ uint32_t Crc32c(uint32_t crc, absl::string_view data) {
   return ~Extend(kCrc32cTable, ~crc, data);
 }
 
-uint64_t Crc64(uint64_t crc, absl::string_view data) { return ~Extend(kCrc64Table, ~crc, data); }
+namespace {
+
+using Crc64Slices = std::array<std::array<uint64_t, 256>, 8>;
+
+/// Table n holds what a byte does to the CRC that is n bytes further on.
+constexpr Crc64Slices MakeCrc64Slices() {
+  Crc64Slices slices{};
+  slices[0] = kCrc64Table;
+  for (size_t n = 1; n < slices.size(); ++n) {
+    for (size_t byte = 0; byte < 256; ++byte) {
+      slices[n][byte] = kCrc64Table[slices[n - 1][byte] & 0xff] ^ (slices[n - 1][byte] >> 8);
+    }
+  }
+  return slices;
+}
+
+constexpr Crc64Slices kCrc64Slices = MakeCrc64Slices();
+
+}  // namespace
+
+uint64_t Crc64(uint64_t crc, absl::string_view data) {
+  crc = ~crc;
+  for (; data.size() >= 8; data.remove_prefix(8)) {
+    const uint64_t word = crc ^ LoadLittle<uint64_t>(data.data());
+    crc = kCrc64Slices[7][word & 0xff] ^ kCrc64Slices[6][word >> 8 & 0xff] ^
+          kCrc64Slices[5][word >> 16 & 0xff] ^ kCrc64Slices[4][word >> 24 & 0xff] ^
+          kCrc64Slices[3][word >> 32 & 0xff] ^ kCrc64Slices[2][word >> 40 & 0xff] ^
+          kCrc64Slices[1][word >> 48 & 0xff] ^ kCrc64Slices[0][word >> 56];
+  }
+  return ~Extend(kCrc64Table, crc, data);
+}
 
 }  // namespace bucketvol

@@ -17,8 +17,8 @@ namespace bucketvol {
 /// its parent.
 class HelperChild {
  public:
-  /// What the child does. It reports by one packet, and may go on afterwards. Runs after fork: must not wait for
-  /// threads.
+  /// What the child does. It reports by one packet, and may go on afterwards. Runs after fork: must not wait
+  /// for threads.
   using Work = std::function<void(const Channel& parent)>;
 
   /// Starts a child in which only the descriptors of `keep` (and the standard streams) are open. It must not

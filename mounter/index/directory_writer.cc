@@ -14,6 +14,7 @@ using erofs::kBlockBytes;
 // A last block up to this size goes behind the inode instead of into a block of its own. Beyond it the rest
 // of the block that is skipped to make room costs more, on average, than the zeros at the end of a block.
 constexpr size_t kMaxInlineBytes = 3000;
+static_assert(sizeof(erofs::Inode) + kMaxInlineBytes <= kBlockBytes, "inode and entries lie in one block");
 
 absl::string_view BytesOf(const erofs::Inode& inode) {
   return {reinterpret_cast<const char*>(&inode), sizeof inode};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <utility>
+#include "absl/strings/match.h"
 
 namespace bucketvol {
 namespace {
@@ -14,9 +15,11 @@ constexpr double kLeastPartPages = 1.5;
 constexpr double kLeastMaxPartPages = 8;
 // Requests that may be lost by splitting: this share of the useful ones and so many per stream.
 constexpr double kLostShare = 0.035;
+constexpr double kLostShareStarving = 0.2;  // When there is little else to do.
 constexpr double kLostPerStream = 1.5;
 // What a split costs on average: the cut page, and now and then an empty part.
 constexpr double kSplitCost = 0.7;
+constexpr int kSurprises = 3;
 // So many splits in a row that found nothing: leave the interval alone for a while.
 constexpr int kMissedSplits = 3;
 constexpr absl::Duration kSplitPause = absl::Seconds(1);
@@ -30,11 +33,11 @@ IntervalTable::IntervalTable(IntervalTableSettings settings)
   by_id_.emplace(whole.id, &whole);
 }
 
-void IntervalTable::AddLandmarks(std::vector<std::string> points) {
-  map_.AddLandmarks(std::move(points));
+void IntervalTable::AddLandmarks(std::vector<std::string> points, KeyMap::Landmarks kind) {
+  map_.AddLandmarks(std::move(points), kind);
   for (Interval& interval : intervals_) {
     if (interval.state == Interval::State::kDone) continue;
-    interval.pages_left = std::max(interval.pages_left, map_.Pages(StretchOf(interval)));
+    interval.pages_left = map_.Pages(StretchOf(interval));
   }
 }
 
@@ -56,7 +59,12 @@ IntervalTable::Iterator IntervalTable::Find(const Interval& interval) {
 }
 
 KeyStretch IntervalTable::StretchOf(const Interval& interval) const {
-  return {interval.after, interval.end, interval.page, interval.landmarks_passed};
+  return {interval.after,
+          interval.end,
+          interval.page,
+          interval.pages_in_directory,
+          interval.pages_in_landmark,
+          interval.surprises < kSurprises ? Trust::kYes : Trust::kNo};
 }
 
 Interval* IntervalTable::PlanFront() {
@@ -78,15 +86,25 @@ double IntervalTable::PartPages(int limit) const {
   return std::clamp(pages / limit, kLeastPartPages, MaxPartPages(limit));
 }
 
+// Whether there is anything to say where it could be split: a page, or landmarks.
+bool IntervalTable::Known(const Interval& interval) const {
+  if (interval.page.keys > 0) return true;
+  return interval.source == 0 && map_.Pages(StretchOf(interval)) > kLeastPartPages;
+}
+
 bool IntervalTable::MaySplit(const Interval& interval, absl::Duration now) const {
   const bool at_work =
       interval.state == Interval::State::kAsking || interval.state == Interval::State::kWaiting;
-  const bool known = interval.page.keys > 0 || map_.Pages(StretchOf(interval)) > kLeastPartPages;
-  return splitting_allowed_ && at_work && known && interval.probes_out == 0 && now >= interval.split_again;
+  return splitting_allowed_ && at_work && Known(interval) && interval.probes_out == 0 &&
+         now >= interval.split_again;
 }
 
-int IntervalTable::SplitBudget(int limit) const {
-  const double allowed = kLostShare * useful_ + kLostPerStream * limit - lost_ - kSplitCost * probes_out_;
+// How many more intervals may be split off, with so many requests in flight and so many more wanted.
+int IntervalTable::SplitBudget(int in_flight, int more) const {
+  const int streams = std::max(peak_, in_flight + more);
+  const bool starving = 4 * in_flight < streams;
+  const double share = starving ? kLostShareStarving : kLostShare;
+  const double allowed = share * useful_ + kLostPerStream * streams - lost_ - kSplitCost * probes_out_;
   return std::max(0, static_cast<int>(allowed / kSplitCost));
 }
 
@@ -102,9 +120,11 @@ std::vector<Interval*> IntervalTable::Plan(int idle, int limit, absl::Duration n
     }
     const double parts = std::min(it->pages_left / part, 1e6);
     if (parts < 2 || left() == 0 || !MaySplit(*it, now)) continue;
-    const int count = std::min({static_cast<int>(parts) - 1, left(), SplitBudget(limit)});
+    const int wanted = std::min(static_cast<int>(parts) - 1, left());
+    const int count = std::min(wanted, SplitBudget(limit - left(), wanted));
     if (count > 0) Split(it, count, std::min(it->pages_left / (count + 1), MaxPartPages(limit)), chosen);
   }
+  peak_ = std::max(peak_, limit - left());
   return chosen;
 }
 
@@ -125,6 +145,10 @@ void IntervalTable::Split(Iterator interval, int count, double part, std::vector
     made->begins_at_point = true;
     made->end = i + 1 < points.size() ? std::optional(points[i + 1]) : end;
     made->source = interval->id;
+    const bool same_directory = absl::StartsWith(made->after, DirectoryOf(interval->after));
+    const bool same_landmark = map_.LandmarksBetween(interval->after, made->after) == 0;
+    made->pages_in_landmark = same_landmark ? interval->pages_in_landmark : 0;
+    made->pages_in_directory = same_directory ? interval->pages_in_directory : 0;
     made->pages_left = std::max(1.0, std::min(part, pages));
     by_id_.emplace(made->id, &*made);
     chosen.push_back(&*made);
@@ -150,31 +174,35 @@ void IntervalTable::NoteProbe(Interval& interval, bool hit) {
   source.split_again = now_ + kSplitPause;
 }
 
-void IntervalTable::CountPage(const Interval& interval, const PageNews& news) {
+void IntervalTable::CountPage(Interval& interval, const PageNews& news) {
   page_capacity_ = std::max(page_capacity_, news.received);
   const double kept = static_cast<double>(news.kept.size()) / static_cast<double>(page_capacity_);
   useful_ += kept;
   lost_ += 1 - kept;
-  map_.LearnPage(news.kept, kept, interval.landmarks_passed);
+  map_.LearnPage({.stretch = StretchOf(interval),
+                  .after_is_key = !interval.begins_at_point && !interval.after.empty(),
+                  .objects = news.kept,
+                  .first = news.first,
+                  .pages = kept},
+                 interval.pages_in_directory, interval.pages_in_landmark);
 }
 
 void IntervalTable::TakePage(Interval& interval, const PageNews& news) {
   const bool hit = !news.kept.empty();
+  CountPage(interval, news);
   if (hit) {
-    const std::string before = std::exchange(interval.after, std::string(news.kept.back().key));
-    interval.landmarks_passed = map_.LandmarksBetween(before, interval.after);
-    interval.page.first = news.kept.size() > 1 ? std::string(news.kept.front().key) : before;
-    interval.page.last = interval.after;
-    interval.page.keys = news.kept.size();
+    interval.page = PageSpan(std::exchange(interval.after, std::string(news.kept.back().key)), news.kept);
     interval.keys += news.kept.size();
     interval.begins_at_point = false;
+    interval.split_again = -absl::InfiniteDuration();
     interval.tries = 0;
+    interval.empty_pages = 0;
   }
-  CountPage(interval, news);
   NoteProbe(interval, hit);
   const bool ended = news.received > news.kept.size() || !news.truncated ||
                      (interval.end && interval.after >= *interval.end);
   interval.state = ended ? Interval::State::kDone : Interval::State::kWaiting;
+  interval.surprises = interval.pages_left < kLeastPartPages ? interval.surprises + 1 : 0;
   interval.pages_left = ended ? 0 : map_.Pages(StretchOf(interval));
 }
 

@@ -31,11 +31,14 @@ struct Interval {
   std::string token;               // For the page that follows, from the service.
   bool ask_with_token = false;     // The service refused `after`, or has answered it with an empty page.
   int tries = 0;                   // Without progress.
+  int empty_pages = 0;             // Got past by their tokens, in a row.
 
   PageSpan page;                  // The page read last; `keys` is 0 before the first.
   uint64_t keys = 0;              // Taken so far.
-  uint64_t landmarks_passed = 0;  // By the page read last.
+  double pages_in_directory = 0;  // Read in the directory that `after` is in.
+  double pages_in_landmark = 0;   // Read since a landmark was passed.
   double pages_left = 1;          // A guess.
+  int surprises = 0;              // Pages in a row that were full although hardly any was left.
 
   uint64_t source = 0;     // The interval that this one was split off; 0: none.
   int probes_out = 0;      // Intervals split off whose first page has not come.
@@ -67,7 +70,8 @@ class IntervalTable {
   explicit IntervalTable(IntervalTableSettings settings);
 
   /// Tells where there are keys. Points that cannot be used are left out.
-  void AddLandmarks(std::vector<std::string> points);
+  void AddLandmarks(std::vector<std::string> points, KeyMap::Landmarks kind);
+  const KeyMap& map() const { return map_; }
   bool empty() const { return intervals_.empty(); }
   /// Whether everything has been read.
   bool finished() const;
@@ -86,6 +90,7 @@ class IntervalTable {
   /// What a page meant for its interval.
   struct PageNews {
     absl::Span<const ListedObject> kept;  // Up to the end of the interval.
+    absl::string_view first;              // The first key received; empty if there is none.
     size_t received = 0;                  // With those behind it.
     bool truncated = false;
   };
@@ -105,12 +110,13 @@ class IntervalTable {
   Iterator Find(const Interval& interval);
   KeyStretch StretchOf(const Interval& interval) const;
   double PartPages(int limit) const;
+  bool Known(const Interval& interval) const;
   bool MaySplit(const Interval& interval, absl::Duration now) const;
-  int SplitBudget(int limit) const;
+  int SplitBudget(int in_flight, int more) const;
   double MaxPartPages(int limit) const;
   void Split(Iterator interval, int count, double part, std::vector<Interval*>& chosen);
   void NoteProbe(Interval& interval, bool hit);
-  void CountPage(const Interval& interval, const PageNews& news);
+  void CountPage(Interval& interval, const PageNews& news);
 
   const IntervalTableSettings settings_;
   KeyMap map_;
@@ -123,6 +129,7 @@ class IntervalTable {
   double useful_ = 0;         // Pages' worth of keys.
   double lost_ = 0;           // Pages' worth of requests that brought none.
   int probes_out_ = 0;
+  int peak_ = 0;  // Most requests in flight.
   absl::Duration now_;
 };
 

@@ -14,6 +14,7 @@ namespace {
 
 // The service gets so many chances to answer one request well.
 constexpr int kTries = 3;
+constexpr int kMostEmptyPages = 1000;  // In a row, for one interval.
 constexpr absl::Duration kRest = absl::Milliseconds(250);
 // Packed rows of 60-byte keys take about so much.
 constexpr double kUsualRowBytes = 50;
@@ -24,7 +25,9 @@ constexpr size_t kWholePages = 4;
 // A level of the tree with at most so many directories says too little about where the keys are: ask for the
 // next as well.
 constexpr size_t kFewDirectories = 8;
-constexpr int kLevelsBelow = 1;
+constexpr size_t kMostLandmarkQueries = 12;
+constexpr double kPagesPerLandmarkQuery = 100;
+constexpr size_t kMostLandmarks = 100'000;
 
 IntervalTableSettings TableSettings(const ListerSettings& settings) {
   const double page_bytes = kUsualRowBytes * settings.page_keys;
@@ -58,14 +61,13 @@ ListerCore::ListerCore(ObjectStore& store, const Clock& clock, Executor& executo
       streams_(settings_.min_streams, settings_.max_streams) {}
 
 void ListerCore::Start() {
-  const bool seed = settings_.hints.empty() && settings_.max_streams > 1;
   {
     absl::MutexLock lock(&mu_);
-    table_.AddLandmarks(settings_.hints);
-    first_landmarks_out_ = seed;
+    table_.AddLandmarks(settings_.hints, KeyMap::Landmarks::kEven);
+    first_landmarks_out_ = settings_.hints.empty() && settings_.max_streams > 1;
+    if (first_landmarks_out_) landmark_queries_.push_back({.prefix = settings_.prefix, .first = true});
   }
-  Pump();
-  if (seed) AskForLandmarks(settings_.prefix, kLevelsBelow);
+  executor_.Post([self = shared_from_this()] { self->Pump(); });
 }
 
 absl::StatusOr<std::optional<Batch>> ListerCore::Next() {
@@ -136,24 +138,35 @@ void ListerCore::Pump() {
     absl::MutexLock lock(&mu_);
     outgoing = PlanLocked();
   }
-  for (auto& [interval, request] : outgoing) Ask(interval, std::move(request));
+  Send(std::move(outgoing));
+}
+
+void ListerCore::Send(Outgoing outgoing) {
+  for (auto& [interval, request] : outgoing.pages) Ask(interval, std::move(request));
+  for (LandmarkQuery& query : outgoing.landmarks) AskForLandmarks(std::move(query));
 }
 
 ListerCore::Outgoing ListerCore::PlanLocked() {
   if (!status_.ok() || table_.empty()) return {};
-  std::vector<Interval*> chosen;
+  Outgoing outgoing;
   held_back_ = held_bytes_ >= settings_.memory_bytes && spill_.full();
-  const bool front_only = held_back_ || (first_landmarks_out_ && pages_ < 2);
-  if (front_only) {
-    Interval* front = table_.front().run.batches.empty() || !held_back_ ? table_.PlanFront() : nullptr;
-    if (front != nullptr) chosen.push_back(front);
-  } else {
+  const bool seeding = first_landmarks_out_ && pages_ < 2;
+  std::vector<Interval*> chosen;
+  if (held_back_ || seeding) {
+    const bool may_ask = seeding || table_.front().run.batches.empty();
+    if (Interval* front = may_ask ? table_.PlanFront() : nullptr) chosen.push_back(front);
+  }
+  while (!landmark_queries_.empty() && in_flight_ < streams_.limit() && !held_back_) {
+    outgoing.landmarks.push_back(std::move(landmark_queries_.back()));
+    landmark_queries_.pop_back();
+    table_.CountExtraRequest();
+    CountRequestLocked();
+  }
+  if (!held_back_ && !seeding) {
     chosen = table_.Plan(streams_.limit() - in_flight_, streams_.limit(), clock_.Elapsed());
   }
-  Outgoing outgoing;
-  outgoing.reserve(chosen.size());
   for (Interval* interval : chosen) {
-    outgoing.emplace_back(interval, RequestFor(*interval));
+    outgoing.pages.emplace_back(interval, RequestFor(*interval));
     CountRequestLocked();
   }
   return outgoing;
@@ -191,39 +204,54 @@ void ListerCore::Ask(Interval* interval, ListRequest request) {
   });
 }
 
-void ListerCore::AskForLandmarks(const std::string& prefix, int levels_below) {
-  ListRequest request{
-      .prefix = prefix, .delimiter = "/", .max_keys = settings_.page_keys, .cancellation = stop_};
-  {
-    absl::MutexLock lock(&mu_);
-    if (!status_.ok()) return;
-    CountRequestLocked();
-    table_.CountExtraRequest();
-  }
-  store_.List(std::move(request), [self = shared_from_this(), levels_below](absl::StatusOr<ListPage> page) {
-    self->executor_.Post([self, levels_below, page = std::move(page)]() mutable {
-      self->ProcessLandmarks(std::move(page), levels_below);
-    });
-  });
+void ListerCore::AskForLandmarks(LandmarkQuery query) {
+  ListRequest request{.prefix = query.prefix,
+                      .start_after = query.start_after,
+                      .delimiter = "/",
+                      .max_keys = settings_.page_keys,
+                      .cancellation = stop_};
+  auto done = [self = shared_from_this(), query = std::move(query)](absl::StatusOr<ListPage> page) {
+    self->executor_.Post(
+        [self, query, page = std::move(page)]() mutable { self->ProcessLandmarks(query, std::move(page)); });
+  };
+  store_.List(std::move(request), std::move(done));
 }
 
-void ListerCore::ProcessLandmarks(absl::StatusOr<ListPage> page, int levels_below) {
-  std::vector<std::string> points;
-  bool ask_below = false;
-  // What this request fails of, the listing itself will fail of as well.
-  if (page.ok()) points = {page->common_prefixes.begin(), page->common_prefixes.end()};
+void ListerCore::ProcessLandmarks(const LandmarkQuery& query, absl::StatusOr<ListPage> page) {
   {
     absl::MutexLock lock(&mu_);
-    first_landmarks_out_ = false;
+    if (query.first) first_landmarks_out_ = false;
+    // What this request fails of, the listing itself will fail of as well.
     if (page.ok() && status_.ok() && !table_.finished()) {
-      ask_below = levels_below > 0 && !page->truncated && points.size() <= kFewDirectories;
-      table_.AddLandmarks(points);
+      table_.AddLandmarks({page->common_prefixes.begin(), page->common_prefixes.end()},
+                          KeyMap::Landmarks::kDirectories);
+      FollowUpLocked(query, *page);
     }
   }
-  if (ask_below) {
-    for (const std::string& point : points) AskForLandmarks(point, levels_below - 1);
-  }
   Finish();
+}
+
+// What else to ask for. A level with few directories says too little: then those below it, and those on the
+// way to the first key. A level with very many goes on as long as a page of them stands for many pages of
+// keys.
+void ListerCore::FollowUpLocked(const LandmarkQuery& query, const ListPage& page) {
+  std::vector<LandmarkQuery>& more = landmark_queries_;
+  const size_t found = page.common_prefixes.size();
+  if (query.first && !page.truncated && found <= kFewDirectories) {
+    for (const absl::string_view prefix : page.common_prefixes)
+      more.push_back({.prefix = std::string(prefix)});
+    const std::string& key = table_.front().after;
+    size_t slash = key.find('/', query.prefix.size());
+    while (slash != std::string::npos && more.size() < kMostLandmarkQueries) {
+      slash = key.find('/', slash + 1);
+      if (slash != std::string::npos) more.push_back({.prefix = key.substr(0, slash + 1)});
+    }
+  }
+  const bool worth_it = table_.map().LandmarkPages() * static_cast<double>(found) > kPagesPerLandmarkQuery;
+  if (page.truncated && worth_it && table_.map().landmarks() < kMostLandmarks) {
+    more.push_back({.prefix = query.prefix, .start_after = std::string(page.common_prefixes.back())});
+    more.back().start_after.back() = '/' + 1;
+  }
 }
 
 void ListerCore::Process(Answer answer) {
@@ -262,7 +290,7 @@ void ListerCore::Finish() {
     outgoing = PlanLocked();
     changed_.SignalAll();
   }
-  for (auto& [interval, request] : outgoing) Ask(interval, std::move(request));
+  Send(std::move(outgoing));
 }
 
 void ListerCore::OnError(Interval& interval, const absl::Status& error) {
@@ -311,22 +339,25 @@ void ListerCore::OnFault(Interval& interval, const absl::Status& fault) {
   Stop(fault);
 }
 
-// A service may say "there is more" without showing any of it. It is asked once again; then its token is
-// trusted, as long as that changes.
+// A service may say "there is more" without showing any of it, by mistake or because it passed over deleted keys. Asked again
+// it often does better; if it insists, its token leads on, as long as that changes.
 void ListerCore::OnEmptyPage(Interval& interval, ListPage page) {
   std::string after;
   {
     absl::MutexLock lock(&mu_);
     interval.state = Interval::State::kWaiting;
-    const bool moved = !page.next_token.empty() && page.next_token != interval.token;
-    if (interval.ask_with_token && moved) interval.tries = 0;
-    interval.token = std::move(page.next_token);
-    interval.ask_with_token = interval.tries > 0 && !interval.token.empty();
     if (++interval.tries < kTries) return;
+    const bool leads_on = !page.next_token.empty() && page.next_token != interval.token;
+    if (leads_on && ++interval.empty_pages <= kMostEmptyPages) {
+      interval.token = std::move(page.next_token);
+      interval.ask_with_token = true;
+      interval.tries = 0;
+      return;
+    }
     after = interval.after;
   }
-  Stop(absl::DataLossError(absl::StrCat("the service says that there are more keys, but lists none after \"",
-                                        Printable(after), "\"")));
+  Stop(absl::DataLossError(
+      absl::StrCat("the service says that there are more keys, but lists none after \"", Printable(after), "\"")));
 }
 
 void ListerCore::OnPage(Answer answer) {
@@ -334,6 +365,7 @@ void ListerCore::OnPage(Answer answer) {
   ListPage& page = *answer.page;
   const size_t kept = CountUpTo(page, answer.end);
   const IntervalTable::PageNews news{.kept = absl::MakeSpan(page.objects).first(kept),
+                                     .first = page.objects.empty() ? "" : page.objects.front().key,
                                      .received = page.objects.size(),
                                      .truncated = page.truncated};
   if (EndsTooEarly(interval, news)) return;
@@ -365,7 +397,8 @@ bool ListerCore::EndsTooEarly(Interval& interval, const IntervalTable::PageNews&
   return true;
 }
 
-absl::StatusOr<Batch> ListerCore::MakeBatch(Interval& interval, ListPage& page, size_t count, bool keep_page) {
+absl::StatusOr<Batch> ListerCore::MakeBatch(Interval& interval, ListPage& page, size_t count,
+                                            bool keep_page) {
   Batch batch;
   batch.count = count;
   if (keep_page || count == 0) {

@@ -41,7 +41,16 @@ class ListerCore : public std::enable_shared_from_this<ListerCore> {
 
  private:
   struct Answer;
-  using Outgoing = std::vector<std::pair<Interval*, ListRequest>>;
+  // A listing with a delimiter, for landmarks.
+  struct LandmarkQuery {
+    std::string prefix;
+    std::string start_after;
+    bool first = false;  // Of the listing.
+  };
+  struct Outgoing {
+    std::vector<std::pair<Interval*, ListRequest>> pages;
+    std::vector<LandmarkQuery> landmarks;
+  };
 
   // Handing out.
   void DropFinishedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -54,11 +63,13 @@ class ListerCore : public std::enable_shared_from_this<ListerCore> {
   ListRequest RequestFor(const Interval& interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountRequestLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Ask(Interval* interval, ListRequest request);
-  void AskForLandmarks(const std::string& prefix, int levels_below);
+  void Send(Outgoing outgoing);
+  void AskForLandmarks(LandmarkQuery query);
+  void FollowUpLocked(const LandmarkQuery& query, const ListPage& page) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Answers.
   void Process(Answer answer);
-  void ProcessLandmarks(absl::StatusOr<ListPage> page, int levels_below);
+  void ProcessLandmarks(const LandmarkQuery& query, absl::StatusOr<ListPage> page);
   void OnError(Interval& interval, const absl::Status& error);
   void OnFault(Interval& interval, const absl::Status& fault);
   void OnEmptyPage(Interval& interval, ListPage page);
@@ -87,6 +98,7 @@ class ListerCore : public std::enable_shared_from_this<ListerCore> {
   bool held_back_ ABSL_GUARDED_BY(mu_) = false;    // There is no room for more keys.
   bool tokens_only_ ABSL_GUARDED_BY(mu_) = false;  // The service refuses keys as start-after.
   uint64_t pages_ ABSL_GUARDED_BY(mu_) = 0;
+  std::vector<LandmarkQuery> landmark_queries_ ABSL_GUARDED_BY(mu_);  // To be asked.
   bool first_landmarks_out_ ABSL_GUARDED_BY(mu_) = false;
 };
 

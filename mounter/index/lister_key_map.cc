@@ -8,34 +8,143 @@
 namespace bucketvol {
 namespace {
 
-// One key in so many teaches the alphabet; a prime, so that it does not fall into step with counters.
-constexpr size_t kLearnEvery = 13;
 // A stretch is hardly longer than so many times all that has been read; if it seems so, its end is only
 // nominal.
 constexpr double kPlausibleFactor = 40;
-// So many landmarks within one page tell more about those that follow than all pages before.
-constexpr uint64_t kEnoughPassed = 4;
+// So many directories must have been seen, whole or begun, to say how long they usually are.
+constexpr double kEnoughWhole = 1;
+constexpr double kEnoughBegun = 4;
+// So many landmarks mean that their distance tells as much.
+constexpr size_t kManyLandmarks = 8;
+// A directory is taken to be like the others until it has proved to be longer by so much.
+constexpr double kLongerThanUsual = 1.5;
+constexpr double kLeastRead = 1.7;  // Pages
+// More points than this tell no more about a scale.
+constexpr int kMostScalePoints = 16;
+// A landmark that should be so many times nearer is out of date.
+constexpr double kOutOfDate = 2;
 // The shortest part that is worth a request of its own.
 constexpr double kFirstScalePages = 2;
 
+bool StartsWithin(absl::string_view key, absl::string_view directory) {
+  return absl::StartsWith(key, directory);
+}
+
 }  // namespace
 
-void KeyMap::AddLandmarks(std::vector<std::string> points) {
+absl::string_view DirectoryOf(absl::string_view key) {
+  const size_t slash = key.rfind('/');
+  return slash == absl::string_view::npos ? absl::string_view() : key.substr(0, slash + 1);
+}
+
+// A stretch from left to right: `in_directory` pages by the ruler of the page, `outside` pages by the ruler
+// of directories, then landmarks.
+struct KeyMap::Layout {
+  Layout() = default;
+  Layout(const Layout&) = delete;  // The rulers borrow from it.
+  Layout& operator=(const Layout&) = delete;
+
+  size_t first = 0;  // Landmarks [first, last) lie within the stretch.
+  size_t last = 0;
+  bool ends_openly = false;
+  double landmark_pages = 0;  // Behind each landmark.
+
+  Symbols directory;          // Without the "/" at its end.
+  std::string directory_end;  // Where `outside` begins, if there is any.
+  std::optional<KeyRuler> page_ruler;
+  std::optional<KeyRuler> directory_ruler;
+  double in_directory = 0;
+  double outside = 0;
+
+  double landmarks() const { return static_cast<double>(last - first); }
+  double gap() const { return in_directory + outside; }
+  double pages() const { return gap() + landmarks() * landmark_pages; }
+};
+
+// Collects split points that are fit and increase.
+class KeyMap::PointList {
+ public:
+  explicit PointList(const KeyStretch& stretch) : stretch_(stretch) {}
+
+  void Add(const std::optional<std::string>& candidate) {
+    if (!candidate) return;
+    std::optional<std::string> point =
+        MakeSplitPoint(*candidate, points_.empty() ? stretch_.after : points_.back(), stretch_.end);
+    if (point) points_.push_back(*std::move(point));
+  }
+  std::vector<std::string> Take() && { return std::move(points_); }
+  bool empty() const { return points_.empty(); }
+  std::string& back() { return points_.back(); }
+
+ private:
+  const KeyStretch& stretch_;
+  std::vector<std::string> points_;
+};
+
+void KeyMap::AddLandmarks(std::vector<std::string> points, Landmarks kind) {
+  landmarks_kind_ = kind;
   for (std::string& point : points) {
     if (!absl::StartsWith(point, prefix_)) continue;
     alphabet_.Learn(point);
-    std::optional<std::string> fit = MakeSplitPoint(std::move(point), prefix_, std::nullopt);
+    std::optional<std::string> fit = MakeSplitPoint(point, prefix_, std::nullopt);
     if (fit) landmarks_.push_back(*std::move(fit));
   }
   std::sort(landmarks_.begin(), landmarks_.end());
   landmarks_.erase(std::unique(landmarks_.begin(), landmarks_.end()), landmarks_.end());
 }
 
-void KeyMap::LearnPage(absl::Span<const ListedObject> objects, double pages, uint64_t landmarks_passed) {
-  for (size_t i = 0; i < objects.size(); i += kLearnEvery) alphabet_.Learn(objects[i].key);
-  if (!objects.empty()) alphabet_.Learn(objects.back().key);
-  pages_seen_ += pages;
-  landmarks_passed_ += landmarks_passed;
+void KeyMap::LearnPage(const News& news, double& pages_in_directory, double& pages_in_landmark) {
+  pages_seen_ += news.pages;
+  LearnDirectories(news, pages_in_directory);
+  LearnLandmarks(news, pages_in_landmark);
+  const size_t step = LearningStep(news.objects.size());
+  for (size_t i = 0; i < news.objects.size(); i += step) alphabet_.Learn(news.objects[i].key);
+  if (!news.objects.empty()) alphabet_.Learn(news.objects.back().key);
+}
+
+void KeyMap::LearnDirectories(const News& news, double& pages_in_directory) {
+  absl::string_view directory = DirectoryOf(news.stretch.after);
+  const auto leave_for = [&](absl::string_view next) {
+    whole_directories_.Note(pages_in_directory);
+    alphabet_.LearnEnd(directory, next);
+    pages_in_directory = 0;
+    directory = next;
+  };
+  const absl::string_view first = DirectoryOf(news.first);
+  if (!news.after_is_key && !news.first.empty()) alphabet_.LearnGap(news.stretch.after, news.first);
+  if (news.after_is_key && first != directory) leave_for(first);
+  if (first != directory) pages_in_directory = 0;
+  // Where the page was asked for behind a point within a directory, the first key of that has not been seen.
+  const bool begun = !news.objects.empty() && first != directory && !StartsWithin(news.stretch.after, first);
+  if (begun || (news.after_is_key && pages_in_directory == 0)) ++directories_begun_;
+  directory = first;
+  const size_t step = LearningStep(news.objects.size());
+  const double part =
+      news.pages /
+      std::max(1.0, std::ceil(static_cast<double>(news.objects.size()) / static_cast<double>(step)));
+  for (size_t i = step; i < news.objects.size(); i += step) {
+    pages_in_directory += part;
+    const absl::string_view next = DirectoryOf(news.objects[i].key);
+    if (next == directory) continue;
+    ++directories_begun_;
+    leave_for(next);
+  }
+  if (!news.objects.empty()) pages_in_directory += part;
+}
+
+void KeyMap::LearnLandmarks(const News& news, double& pages_in_landmark) {
+  pages_in_landmark += news.pages;
+  if (landmarks_.empty() || news.objects.empty()) return;
+  const auto place = [&](absl::string_view key) {
+    return std::upper_bound(
+        landmarks_.begin(), landmarks_.end(), key,
+        [](absl::string_view a, const std::string& b) { return a < absl::string_view(b); });
+  };
+  const auto first = place(news.stretch.after);
+  const auto passed = static_cast<double>(place(news.first) - first) +
+                      static_cast<double>(place(news.objects.back().key) - place(news.first));
+  for (double i = 0; i < std::min(passed, 100.0); ++i) whole_landmarks_.Note(pages_in_landmark / passed);
+  if (passed > 0) pages_in_landmark = 0;
 }
 
 uint64_t KeyMap::LandmarksBetween(const std::string& after, const std::string& last) const {
@@ -45,103 +154,151 @@ uint64_t KeyMap::LandmarksBetween(const std::string& after, const std::string& l
 
 bool KeyMap::Implausible(double pages) const { return pages > kPlausibleFactor * (pages_seen_ + 4); }
 
-double KeyMap::PagesPerLandmark(const KeyStretch& stretch) const {
-  if (stretch.landmarks_passed >= kEnoughPassed) return 1.0 / static_cast<double>(stretch.landmarks_passed);
-  return (pages_seen_ + 1) / (static_cast<double>(landmarks_passed_) + 1);
+std::optional<double> KeyMap::UsualDirectoryPages() const {
+  if (whole_directories_.count() >= kEnoughWhole) return whole_directories_.value();
+  if (directories_begun_ >= kEnoughBegun) return 1;
+  if (landmarks_.size() >= kManyLandmarks) return LandmarkPages();
+  return std::nullopt;
 }
 
 // When the landmark before the stretch is a directory that the stretch begins in, the keys before the next
 // landmark are all in that directory.
-std::optional<std::string> KeyMap::EndOfDirectory(const KeyStretch& stretch, size_t next_landmark) const {
+std::optional<std::string> KeyMap::EndOfLandmark(const KeyStretch& stretch, size_t next_landmark) const {
   if (next_landmark == 0) return std::nullopt;
   const std::string& landmark = landmarks_[next_landmark - 1];
-  if (!absl::EndsWith(landmark, "/") || !absl::StartsWith(stretch.after, landmark)) return std::nullopt;
+  if (!absl::EndsWith(landmark, "/") || !StartsWithin(stretch.after, landmark)) return std::nullopt;
   return PrefixSuccessor(landmark);
 }
 
-KeyMap::Layout KeyMap::Measure(const KeyStretch& stretch) const {
-  Layout layout;
+void KeyMap::Measure(const KeyStretch& stretch, Layout& layout) const {
   const auto first = std::upper_bound(landmarks_.begin(), landmarks_.end(), stretch.after);
   const auto last = stretch.end ? std::lower_bound(first, landmarks_.end(), *stretch.end) : landmarks_.end();
   layout.first = static_cast<size_t>(first - landmarks_.begin());
   layout.last = static_cast<size_t>(last - landmarks_.begin());
-  layout.landmark_pages = PagesPerLandmark(stretch);
-  layout.gap_end = layout.landmarks() > 0 ? std::optional(*first) : stretch.end;
-  const std::optional<std::string> directory = EndOfDirectory(stretch, layout.first);
-  if (directory && (!layout.gap_end || *directory < *layout.gap_end)) layout.gap_end = directory;
-  layout.gap_pages = layout.landmark_pages;
-  if (stretch.page.keys > 0) {
-    const double measured = KeyRuler(alphabet_, stretch.page, prefix_.size(), layout.gap_end).pages();
-    const bool within_gap = stretch.landmarks_passed == 0;
-    layout.gap_pages = within_gap ? measured : std::min(measured, layout.landmark_pages);
+  layout.landmark_pages = LandmarkPages();
+  layout.ends_openly = !stretch.end;
+  if (WithinEvenLandmark(stretch)) {
+    layout.in_directory = std::max(0.0, layout.landmark_pages - stretch.pages_in_landmark);
+  } else if (stretch.page.keys > 0) {
+    MeasureGap(stretch, layout);
+  } else {
+    layout.in_directory = layout.landmark_pages;
   }
-  return layout;
 }
 
-double KeyMap::Pages(const KeyStretch& stretch) const { return Measure(stretch).pages(); }
+// Landmarks at even distances foretell how much lies before the next one, until they turn out to be out of
+// date.
+bool KeyMap::WithinEvenLandmark(const KeyStretch& stretch) const {
+  return !landmarks_.empty() && landmarks_kind_ == Landmarks::kEven &&
+         stretch.pages_in_landmark <= kOutOfDate * (LandmarkPages() + 1);
+}
+
+// Measures what lies before the first landmark.
+void KeyMap::MeasureGap(const KeyStretch& stretch, Layout& layout) const {
+  std::optional<std::string> gap_end =
+      layout.landmarks() > 0 ? std::optional(landmarks_[layout.first]) : stretch.end;
+  const std::optional<std::string> landmark_end = EndOfLandmark(stretch, layout.first);
+  if (landmark_end && (!gap_end || *landmark_end < *gap_end)) gap_end = landmark_end;
+
+  const absl::string_view directory = DirectoryOf(stretch.after);
+  const bool page_within = StartsWithin(ToBytes(stretch.page.first), directory);
+  const bool gap_within = gap_end && StartsWithin(*gap_end, directory);
+  const bool at_root = directory.size() <= prefix_.size();
+  const auto symbols = [](const std::optional<std::string>& key) {
+    return key ? std::optional(ToSymbols(*key)) : std::nullopt;
+  };
+  if (!page_within || gap_within || at_root) {
+    layout.page_ruler.emplace(
+        KeyRuler::OfPage(alphabet_, stretch.trust, stretch.page, prefix_symbols_, symbols(gap_end)));
+    layout.in_directory = layout.page_ruler->pages();
+    return;
+  }
+  layout.directory_end = PrefixSuccessor(std::string(directory));
+  layout.page_ruler.emplace(KeyRuler::OfPage(alphabet_, stretch.trust, stretch.page, prefix_symbols_,
+                                             ToSymbols(layout.directory_end)));
+  layout.in_directory = layout.page_ruler->pages();
+  const std::optional<double> usual = UsualDirectoryPages();
+  if (usual && stretch.pages_in_directory < std::max(kLeastRead, kLongerThanUsual * *usual)) {
+    layout.in_directory = std::min(layout.in_directory, *usual);
+  }
+  if (gap_end && *gap_end <= layout.directory_end) return;
+  layout.directory = ToSymbols(directory.substr(0, directory.size() - 1));
+  layout.directory_ruler.emplace(KeyRuler::OfDirectory(alphabet_, stretch.trust, layout.directory,
+                                                       std::max(usual.value_or(1), 1e-3), prefix_symbols_,
+                                                       symbols(gap_end)));
+  layout.outside = layout.directory_ruler->pages();
+}
+
+double KeyMap::Pages(const KeyStretch& stretch) const {
+  Layout layout;
+  Measure(stretch, layout);
+  return layout.pages();
+}
 
 std::vector<std::string> KeyMap::SplitPoints(const KeyStretch& stretch, int count, double part) const {
-  const Layout layout = Measure(stretch);
-  std::vector<std::string> points;
-  const bool has_landmarks = layout.landmarks() > 0;
-  if (stretch.page.keys > 0 && Implausible(layout.gap_pages)) {
-    const int in_gap = has_landmarks ? std::max(1, count * 2 / 3) : count;
-    AddScalePoints(stretch, layout, in_gap, points);
-    const double spacing =
-        static_cast<double>(layout.landmarks()) * layout.landmark_pages / (count - in_gap + 1);
-    AddLandmarkPoints(stretch, layout, count - in_gap, std::max(part, spacing), 0, points);
+  Layout layout;
+  Measure(stretch, layout);
+  PointList points(stretch);
+  if (Implausible(layout.gap())) {
+    AddScalePoints(layout, std::min(count, kMostScalePoints), part, points);
   } else {
-    const int in_gap =
-        stretch.page.keys == 0 ? 0 : std::min(count, static_cast<int>(layout.gap_pages / part));
-    AddGapPoints(stretch, layout, in_gap, part, points);
-    const double begin = (in_gap + 1) * part - layout.gap_pages;
-    AddLandmarkPoints(stretch, layout, count - in_gap, part, std::max(0.0, begin), points);
+    AddRegularPoints(layout, count, part, points);
   }
-  return points;
+  return std::move(points).Take();
 }
 
-void KeyMap::AddGapPoints(const KeyStretch& stretch, const Layout& layout, int count, double part,
-                          std::vector<std::string>& points) const {
-  const KeyRuler ruler(alphabet_, stretch.page, prefix_.size(), layout.gap_end);
-  for (int i = 1; i <= count; ++i) {
-    std::optional<std::string> point = ruler.PointAt(i * part);
-    if (!point) break;
-    point = MakeSplitPoint(*std::move(point), points.empty() ? stretch.after : points.back(), stretch.end);
-    if (point) points.push_back(*std::move(point));
+void KeyMap::AddRegularPoints(const Layout& layout, int count, double part, PointList& points) const {
+  double at = part;
+  int added = 0;
+  for (; added < count && at < layout.gap() && layout.page_ruler; ++added, at += part) {
+    const bool inside = at < layout.in_directory;
+    if (inside) {
+      points.Add(layout.page_ruler->PointAt(at));
+    } else if (layout.directory_ruler) {
+      points.Add(layout.directory_ruler->PointAt(at - layout.in_directory));
+    }
   }
+  AddLandmarkPoints(layout, count - added, part, std::max(0.0, at - layout.gap()), points);
 }
 
-void KeyMap::AddScalePoints(const KeyStretch& stretch, const Layout& layout, int count,
-                            std::vector<std::string>& points) const {
-  const KeyRuler ruler(alphabet_, stretch.page, prefix_.size(), layout.gap_end);
-  const auto add = [&](std::optional<std::string> point) {
-    if (!point) return;
-    point = MakeSplitPoint(*std::move(point), points.empty() ? stretch.after : points.back(), stretch.end);
-    if (point) points.push_back(*std::move(point));
+void KeyMap::AddScalePoints(const Layout& layout, int count, double part, PointList& points) const {
+  const auto add_scale = [&](const KeyRuler& ruler, double first, int share) {
+    const std::optional<std::string> beyond = ruler.PointBeyond();
+    if (beyond && share > 1) --share;
+    const double factor = std::pow(std::max(ruler.pages() / first, 1.0), 1.0 / share);
+    double pages = first;
+    for (int i = 0; i < share; ++i, pages *= factor) points.Add(ruler.PointAt(pages));
+    points.Add(beyond);
   };
-  std::optional<std::string> beyond = ruler.PointBeyond();
-  if (beyond && count > 1) --count;
-  const double factor = std::pow(ruler.pages() / kFirstScalePages, 1.0 / count);
-  double pages = kFirstScalePages;
-  for (int i = 0; i < count; ++i, pages *= factor) add(ruler.PointAt(pages));
-  add(std::move(beyond));
+  // Landmarks are certain, a scale is a guess.
+  const int to_landmarks = std::min(static_cast<int>(layout.landmarks()), count * 2 / 3);
+  const int in_gap = count - to_landmarks;
+  int inside = layout.outside > 0 ? in_gap / 2 : in_gap;
+  if (!Implausible(layout.in_directory) && layout.outside > 0) inside = 0;
+  if (inside > 0) add_scale(*layout.page_ruler, kFirstScalePages, inside);
+  const int outside = in_gap - inside;
+  if (outside > 0 && layout.directory_ruler) {
+    points.Add(layout.directory_end);
+    if (outside > 1) add_scale(*layout.directory_ruler, 1.0, outside - 1);
+  }
+  const double spacing = layout.landmarks() * layout.landmark_pages / (to_landmarks + 1);
+  AddLandmarkPoints(layout, to_landmarks, std::max(part, spacing), 0, points);
 }
 
 // Takes the landmark at every `part` pages, the first one `begin` pages behind the first landmark.
-void KeyMap::AddLandmarkPoints(const KeyStretch& stretch, const Layout& layout, int count, double part,
-                               double begin, std::vector<std::string>& points) const {
+void KeyMap::AddLandmarkPoints(const Layout& layout, int count, double part, double begin,
+                               PointList& points) const {
   size_t next = layout.first;
-  for (int i = 0; i < count && next < layout.last; ++i) {
-    const double steps = (begin + i * part) / layout.landmark_pages;
+  int added = 0;
+  for (; added < count; ++added) {
+    const double steps = (begin + added * part) / layout.landmark_pages;
     const size_t index = std::max(next, layout.first + static_cast<size_t>(std::min(steps, 1e9)));
     if (index >= layout.last) break;
-    const std::string& landmark = landmarks_[index];
+    points.Add(landmarks_[index]);
     next = index + 1;
-    if (landmark > (points.empty() ? stretch.after : points.back())) points.push_back(landmark);
   }
   // Behind the last landmark there may be anything.
-  const bool ends_openly = layout.landmarks() > 0 && !stretch.end && count > 0;
-  if (ends_openly && !points.empty() && points.back() < landmarks_[layout.last - 1]) {
+  if (added > 0 && layout.ends_openly && points.back() < landmarks_[layout.last - 1]) {
     points.back() = landmarks_[layout.last - 1];
   }
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -11,31 +12,67 @@
 
 namespace bucketvol {
 
+/// The path up to and including the last "/" of a key; empty at the root.
+absl::string_view DirectoryOf(absl::string_view key);
+
 /// A stretch of key space: what lies behind `after` up to `end`, next to the page read last.
 struct KeyStretch {
   const std::string& after;               // Exclusive.
   const std::optional<std::string>& end;  // nullopt: to the end of the prefix.
   const PageSpan& page;                   // Ends at `after`; `keys` is 0 when nothing has been read here.
-  uint64_t landmarks_passed = 0;          // By that page.
+  double pages_in_directory = 0;          // Read in the directory that `after` is in.
+  double pages_in_landmark = 0;           // Read since a landmark was passed.
+  Trust trust = Trust::kYes;              // No, where there were more keys than the map foretold.
+};
+
+/// The mean of what has been noted.
+class Mean {
+ public:
+  void Note(double value) {
+    sum_ += value;
+    ++count_;
+  }
+  double count() const { return count_; }
+  double value() const { return sum_ / count_; }
+
+ private:
+  double sum_ = 0;
+  double count_ = 0;
 };
 
 /// Everything that is known of where the keys of a bucket lie, and the guesses made from it: how many pages a
 /// stretch holds and where to split it.
 ///
-/// Two sources: landmarks (real points of the key space: hints of an earlier listing, directories seen in a
-/// listing with a delimiter) and, between them, the alphabet of the keys seen. Not thread-safe.
+/// A stretch is taken as four parts: the rest of the directory where it begins, other directories behind
+/// that, and landmarks (real points of the key space: hints of an earlier listing, directories seen in a
+/// listing with a delimiter) with what lies between them. Not thread-safe.
 class KeyMap {
  public:
-  explicit KeyMap(std::string prefix) : prefix_(std::move(prefix)) {}
+  explicit KeyMap(std::string prefix)
+      : prefix_(std::move(prefix)), prefix_symbols_(ToSymbols(prefix_).size()) {}
 
+  /// What landmarks are: directories of any size, or points at even distances.
+  enum class Landmarks { kDirectories, kEven };
   /// Takes points into the map. Points that cannot serve as start-after, or lie outside of the prefix, are
   /// left out.
-  void AddLandmarks(std::vector<std::string> points);
-  /// Learns from a page of which the first `kept` objects belong to the stretch that was read.
-  void LearnPage(absl::Span<const ListedObject> objects, double pages, uint64_t landmarks_passed);
+  void AddLandmarks(std::vector<std::string> points, Landmarks kind);
+  /// What a page showed.
+  struct News {
+    KeyStretch stretch;                      // As it was before the page.
+    bool after_is_key = false;               // `after` is a key that has been listed.
+    absl::Span<const ListedObject> objects;  // Those that are new.
+    absl::string_view first;                 // Its first key, new or not; empty for an empty page.
+    double pages = 0;                        // What part of a full page the new ones make.
+  };
+  /// Learns from a page, and sets how much has been read in the directory and behind the landmark where it
+  /// ends.
+  void LearnPage(const News& news, double& pages_in_directory, double& pages_in_landmark);
+
   /// Landmarks behind `after`, up to and including `last`.
   uint64_t LandmarksBetween(const std::string& after, const std::string& last) const;
-
+  size_t landmarks() const { return landmarks_.size(); }
+  /// Pages from a landmark to the next one, as far as is known.
+  double LandmarkPages() const { return whole_landmarks_.count() > 0 ? whole_landmarks_.value() : 1; }
   /// Guesses how many pages the stretch holds. May be wrong by any factor.
   double Pages(const KeyStretch& stretch) const;
   /// Proposes up to `count` points, strictly increasing within the stretch, that split it into parts of
@@ -44,33 +81,32 @@ class KeyMap {
   std::vector<std::string> SplitPoints(const KeyStretch& stretch, int count, double part) const;
 
  private:
-  struct Layout {
-    size_t first = 0;  // Landmarks [first, last) lie within the stretch.
-    size_t last = 0;
-    std::optional<std::string> gap_end;  // Where the gap before the first of them ends.
-    double gap_pages = 0;
-    double landmark_pages = 0;  // Behind each landmark.
+  struct Layout;
+  class PointList;
 
-    size_t landmarks() const { return last - first; }
-    double pages() const { return gap_pages + static_cast<double>(landmarks()) * landmark_pages; }
-  };
-
-  Layout Measure(const KeyStretch& stretch) const;
-  double PagesPerLandmark(const KeyStretch& stretch) const;
-  std::optional<std::string> EndOfDirectory(const KeyStretch& stretch, size_t next_landmark) const;
+  void LearnDirectories(const News& news, double& pages_in_directory);
+  void LearnLandmarks(const News& news, double& pages_in_landmark);
+  void Measure(const KeyStretch& stretch, Layout& layout) const;
+  void MeasureGap(const KeyStretch& stretch, Layout& layout) const;
+  std::optional<double> UsualDirectoryPages() const;
+  std::optional<std::string> EndOfLandmark(const KeyStretch& stretch, size_t next_landmark) const;
+  bool WithinEvenLandmark(const KeyStretch& stretch) const;
   bool Implausible(double pages) const;
-  void AddGapPoints(const KeyStretch& stretch, const Layout& layout, int count, double part,
-                    std::vector<std::string>& points) const;
-  void AddScalePoints(const KeyStretch& stretch, const Layout& layout, int count,
-                      std::vector<std::string>& points) const;
-  void AddLandmarkPoints(const KeyStretch& stretch, const Layout& layout, int count, double part,
-                         double begin, std::vector<std::string>& points) const;
+  void AddRegularPoints(const Layout& layout, int count, double part, PointList& points) const;
+  void AddScalePoints(const Layout& layout, int count, double part, PointList& points) const;
+  void AddLandmarkPoints(const Layout& layout, int count, double part, double begin, PointList& points) const;
 
   const std::string prefix_;
+  const size_t prefix_symbols_;
   KeyAlphabet alphabet_;
   std::vector<std::string> landmarks_;  // Sorted.
+  Landmarks landmarks_kind_ = Landmarks::kDirectories;
   double pages_seen_ = 0;
-  uint64_t landmarks_passed_ = 0;
+  double directories_begun_ = 0;  // Directories whose first key has been seen.
+  // Pages of those behind whose last key another has been seen. One that is larger than all others is not
+  // among them until it ends, and so cannot make itself look usual.
+  Mean whole_directories_;
+  Mean whole_landmarks_;  // Pages from one landmark to the next.
 };
 
 }  // namespace bucketvol

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace bucketvol {
 namespace {
@@ -13,7 +14,10 @@ constexpr double kBucketRatio = 1.25;
 constexpr double kSlowerAtMost = 1.5;
 // What is usual is forgotten by this much per round, so that a service that became slower for good is
 // measured anew.
-constexpr double kForget = 1.02;
+constexpr double kForget = 1.002;
+// Rounds without growth after the service asked for fewer requests.
+constexpr int kCalmRounds = 20;
+constexpr int kSlowWindows = 2;
 constexpr int kFirstRound = 2;
 constexpr uint32_t kPagesForDeadline = 50;
 constexpr absl::Duration kLeastDeadline = absl::Seconds(2);
@@ -39,19 +43,31 @@ void StreamControl::OnPage(absl::Duration answered, absl::Duration taken) {
   const double mean = window_seconds_ / window_pages_;
   window_seconds_ = 0;
   window_pages_ = 0;
+  Decide(std::max(mean, 1e-6));
+}
+
+void StreamControl::Decide(double mean) {
   if (usual_seconds_ == 0) {
-    usual_seconds_ = std::max(mean, 1e-6);
-  } else if (mean <= kSlowerAtMost * usual_seconds_) {
-    limit_ = std::min(2 * limit_, max_streams_);
     usual_seconds_ = mean;
-  } else {
-    usual_seconds_ *= kForget;
+    return;
   }
+  if (mean > kSlowerAtMost * usual_seconds_) {
+    usual_seconds_ *= kForget;
+    if (++slow_windows_ < kSlowWindows || grown_from_ == 0) return;
+    limit_ = std::exchange(grown_from_, 0);
+    return;
+  }
+  slow_windows_ = 0;
+  if (limit_ == max_streams_ || pages_since_throttled_ < int64_t{kCalmRounds} * limit_) return;
+  grown_from_ = limit_;
+  limit_ = std::min(2 * limit_, max_streams_);
+  usual_seconds_ = mean;
 }
 
 void StreamControl::OnThrottled() {
   if (pages_since_throttled_ < limit_ / 2) return;
   pages_since_throttled_ = 0;
+  grown_from_ = 0;
   limit_ = std::max(min_streams_, limit_ * 3 / 4);
 }
 

@@ -30,6 +30,23 @@ TimeParts FromTime(absl::Time time) {
   return {seconds, static_cast<uint32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds)))};
 }
 
+uint64_t ChunksOf(uint64_t bytes) {
+  return (AddressSpace::BlocksOf(bytes) + erofs::kChunkBlocks - 1) >> erofs::kChunkBlockBits;
+}
+
+// Writes the chunk indexes of a file on a far device; returns its chunk format.
+uint32_t WriteChunks(const Placement& place, uint64_t chunks, char* out) {
+  uint64_t block = place.block;
+  uint32_t format = erofs::kChunkBlockBits | erofs::kChunkIndexes;
+  for (uint64_t i = 0; i < chunks; ++i, block += erofs::kChunkBlocks) {
+    const erofs::ChunkIndex index = {static_cast<uint16_t>(block >> 32),
+                                     static_cast<uint16_t>(place.device + 1), static_cast<uint32_t>(block)};
+    std::memcpy(out + i * sizeof index, &index, sizeof index);
+    if (block >= erofs::kNoBlock32) format |= erofs::kChunk48Bit;
+  }
+  return format;
+}
+
 /// Walks packed entries on the stack.
 class EntryReader {
  public:
@@ -218,8 +235,7 @@ DirectoryInode TreeWriter::InodeOf(const Directory& directory) const {
 
 absl::Status TreeWriter::WriteFileInode(const FileFacts& file, uint64_t& nid) {
   const bool far = file.size > 0 && space_.is_far(file.place.device);
-  const uint64_t chunks =
-      far ? (AddressSpace::BlocksOf(file.size) + erofs::kChunkBlocks - 1) >> erofs::kChunkBlockBits : 0;
+  const uint64_t chunks = far ? ChunksOf(file.size) : 0;
   MetaFile::Slot slot;
   RETURN_IF_ERROR(meta_.Allocate(sizeof(erofs::Inode) + chunks * sizeof(erofs::ChunkIndex), slot));
   nid = slot.offset >> erofs::kNidBits;
@@ -235,18 +251,10 @@ absl::Status TreeWriter::WriteFileInode(const FileFacts& file, uint64_t& nid) {
   inode.mtime_seconds = time.seconds;
   inode.mtime_nanoseconds = time.nanoseconds;
   inode.links = 1;
-  if (!far && file.size > 0) inode.start = static_cast<uint32_t>(space_.FlatBlock(file.place));
   if (far) {
-    const uint64_t last = file.place.block + (chunks - 1) * erofs::kChunkBlocks;
-    inode.start =
-        erofs::kChunkBlockBits | erofs::kChunkIndexes | (last >= erofs::kNoBlock32 ? erofs::kChunk48Bit : 0);
-    for (uint64_t i = 0; i < chunks; ++i) {
-      const uint64_t block = file.place.block + i * erofs::kChunkBlocks;
-      const erofs::ChunkIndex index = {static_cast<uint16_t>(block >> 32),
-                                       static_cast<uint16_t>(file.place.device + 1),
-                                       static_cast<uint32_t>(block)};
-      std::memcpy(slot.data + sizeof inode + i * sizeof index, &index, sizeof index);
-    }
+    inode.start = WriteChunks(file.place, chunks, slot.data + sizeof inode);
+  } else if (file.size > 0) {
+    inode.start = static_cast<uint32_t>(space_.FlatBlock(file.place));
   }
   std::memcpy(slot.data, &inode, sizeof inode);
   return absl::OkStatus();

@@ -23,7 +23,8 @@ struct TreeSettings {
   uint32_t umask = 0022;
   uint32_t uid = 0;
   uint32_t gid = 0;
-  size_t memory_bytes = 0;        // For entries of open directories; beyond it they go to a temporary file. At least 512.
+  size_t memory_bytes =
+      0;  // For entries of open directories; beyond it they go to a temporary file. At least 512.
   absl::Time directory_time;  // Of directories without a marker.
 };
 

@@ -42,6 +42,8 @@ struct Transfer {
   HttpResponseHead head;
   bool head_given = false;
   bool unwanted = false;  // The sink has had enough.
+  bool awaits_handshake =
+      false;  // TCP stands, and the other side has to say something before the request goes out.
   TransferWatch watch;
   std::string header_text;               // The lines, each with a NUL.
   std::vector<curl_slist> header_lines;  // Views of header_text.
@@ -172,7 +174,7 @@ class CurlLoop {
     transfer.sink = sink;
     transfer.cancel_action = 0;
     transfer.head.Clear();
-    transfer.head_given = transfer.unwanted = false;
+    transfer.head_given = transfer.unwanted = transfer.awaits_handshake = false;
     transfer.watch.Begin(now_);
     if (shut_down) return;  // EndAll follows.
     SetOptions(transfer);
@@ -305,13 +307,17 @@ void CurlLoop::SetHeaders(Transfer& transfer) {
 
 // --- What libcurl tells ---
 
-int CurlLoop::OnSocket(CURL*, curl_socket_t fd, int what, void* loop, void*) {
+int CurlLoop::OnSocket(CURL* easy, curl_socket_t fd, int what, void* loop, void*) {
   Poller& poller = static_cast<CurlLoop*>(loop)->poller_;
   if (what == CURL_POLL_REMOVE) {
     poller.Forget(fd);
-  } else {
-    poller.Watch(fd, {.read = (what & CURL_POLL_IN) != 0, .write = (what & CURL_POLL_OUT) != 0});
+    return 0;
   }
+  poller.Watch(fd, {.read = (what & CURL_POLL_IN) != 0, .write = (what & CURL_POLL_OUT) != 0});
+  Transfer* transfer = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
+  if (transfer != nullptr && (what & CURL_POLL_IN) != 0 && !transfer->watch.connected())
+    transfer->awaits_handshake = true;
   return 0;
 }
 
@@ -362,6 +368,8 @@ absl::Status CurlLoop::Outcome(const Transfer& transfer, CURLcode code) const {
   failure.proxy = transfer.proxy;
   failure.connected = transfer.watch.connected();
   failure.connect_timeout = settings_.connect_timeout;
+  failure.tls_begun =
+      transfer.awaits_handshake && failure.proxy.empty() && OriginOf(failure.url).scheme == "https";
   failure.os_error = static_cast<int>(os_error);
   failure.proxy_answer = static_cast<int>(proxy_answer);
   // libcurl's own words may name the proxy, with its password.

@@ -36,11 +36,18 @@ absl::Status GetExchange::Changed(absl::string_view how) const {
   return MakeStoreStatus(absl::StatusCode::kFailedPrecondition, what(), std::move(error));
 }
 
+// One version has one size, so with the right ETag it is the answer that is wrong.
+absl::Status GetExchange::OtherSize(uint64_t size) const {
+  if (right_version_) return BadAnswer(absl::StrCat("the answer tells another size of the object: ", size));
+  return Changed(absl::StrCat("it has ", size, " bytes now"));
+}
+
 absl::Status GetExchange::Accept(const HttpResponseHead& head) {
   const absl::string_view etag = UnquoteEtag(head.Value("etag"));
   if (!request_.if_match.empty() && !etag.empty() && !SameEtag(etag, request_.if_match)) {
     return Changed("it has another ETag");
   }
+  right_version_ = !request_.if_match.empty() && !etag.empty();
   const absl::Status status = head.status() == 206 ? CheckPart(head)
                               : head.status() == 200
                                   ? CheckWhole(head)
@@ -57,12 +64,10 @@ absl::Status GetExchange::CheckPart(const HttpResponseHead& head) const {
   const std::optional<ContentRange> range = ParseContentRange(head.Value("content-range"));
   if (!range) return BadAnswer("the answer has no valid Content-Range");
   if (request_.object_size && range->total && *range->total != *request_.object_size) {
-    return Changed(absl::StrCat("it has ", *range->total, " bytes, not ", *request_.object_size));
+    return OtherSize(*range->total);
   }
   if (range->range == request_.range) return absl::OkStatus();
-  if (range->total && *range->total < request_.range.end && range->range.begin == request_.range.begin) {
-    return Changed(absl::StrCat("it has only ", *range->total, " bytes"));
-  }
+  if (range->total && *range->total < request_.range.end) return OtherSize(*range->total);
   return BadAnswer("the answer holds another range than the one asked for");
 }
 
@@ -72,7 +77,7 @@ absl::Status GetExchange::CheckWhole(const HttpResponseHead& head) const {
   if (request_.range.begin != 0 || length != request_.range.size()) {
     return BadAnswer("the answer is the whole object, not the range");
   }
-  if (request_.object_size && *request_.object_size != *length) return Changed("it has another size");
+  if (request_.object_size && *request_.object_size != *length) return OtherSize(*length);
   return absl::OkStatus();
 }
 

@@ -20,9 +20,11 @@ class GetExchange final : public Exchange {
   absl::Status CheckPart(const HttpResponseHead& head) const;
   absl::Status CheckWhole(const HttpResponseHead& head) const;
   absl::Status Changed(absl::string_view how) const;
+  absl::Status OtherSize(uint64_t size) const;
 
   const GetRequest request_;
   GetSink* const sink_;
+  bool right_version_ = false;  // The answer's ETag is the one asked for.
   uint64_t taken_ = 0;
 };
 

@@ -66,7 +66,7 @@ absl::Status ListExchange::Accept(const HttpResponseHead& head) {
 
 void ListExchange::Grow(size_t capacity) {
   auto larger = std::make_unique_for_overwrite<char[]>(capacity + 1);
-  std::memcpy(larger.get(), document_.text.get(), document_.size);
+  if (document_.size > 0) std::memcpy(larger.get(), document_.text.get(), document_.size);
   document_.text = std::move(larger);
   capacity_ = capacity;
 }

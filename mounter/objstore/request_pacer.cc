@@ -9,9 +9,13 @@ namespace {
 constexpr absl::Duration kWindow = absl::Seconds(1);
 constexpr double kCut = 0.7;
 constexpr double kGrowth = 1.1;
-constexpr double kLeastRate = 5;  // Requests per second: enough to notice that the service bears more again.
+// Below so many requests per second one client is not what troubles a service, and the back-off of its
+// retries is enough.
+constexpr double kLeastRate = 50;
 constexpr double kForgetFactor = 10;
+// One answer in so many, and fewer than so many in a window, tell nothing of the rate.
 constexpr int kBearableOneIn = 50;
+constexpr int kBearable = 5;
 // A tenth of a second's worth may go out at once, so that timers need not be exact.
 constexpr absl::Duration kBurst = absl::Milliseconds(100);
 
@@ -35,7 +39,7 @@ void RequestPacer::OnAnswer(absl::Duration now, bool throttled) {
   PassWindows(now);
   if (!throttled) return;
   ++throttled_;
-  if (!cut_in_window_ && throttled_ * kBearableOneIn > sent_) Cut(now);
+  if (!cut_in_window_ && throttled_ >= kBearable && throttled_ * kBearableOneIn > sent_) Cut(now);
 }
 
 void RequestPacer::PassWindows(absl::Duration now) {

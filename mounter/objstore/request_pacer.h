@@ -8,11 +8,13 @@ namespace bucketvol {
 
 /// Decides when requests may go out: a token bucket whose rate follows what the service bears.
 ///
-/// When the service throttles more than one request in fifty, the rate becomes 0.7 times the lesser of itself
-/// and of what was sent lately, at most once a second; below that share the retries alone cope. Each second
-/// without a cut it grows by a tenth, up to the configured rate, or, when there is none, until it is ten
-/// times that of the last cut, where the limit falls away. Not thread-safe. Times are those of
-/// Clock::Elapsed.
+/// When the service throttles more than one request in fifty (and at least five), the rate becomes 0.7 times
+/// the lesser of itself and of what was sent lately, but not below fifty a second; at most once a second.
+/// Below that share the retries alone cope. Each second without a cut it grows by a tenth, up to the
+/// configured rate, or, when there is none, until it is ten times that of the last cut, where the limit falls
+/// away.
+///
+/// Not thread-safe. Times are those of Clock::Elapsed.
 class RequestPacer {
  public:
   static constexpr double kUnlimited = std::numeric_limits<double>::infinity();

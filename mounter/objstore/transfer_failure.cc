@@ -22,6 +22,17 @@ std::string SystemWords(const TransferFailure& failure) {
   return failure.os_error != 0 ? strerror(failure.os_error) : failure.detail;
 }
 
+std::string Via(const TransferFailure& failure) {
+  return failure.proxy.empty() ? "" : absl::StrCat(" (by proxy ", DescribeProxy(failure.proxy), ")");
+}
+
+std::string Timeout(const TransferFailure& failure) {
+  const std::string limit = absl::FormatDuration(failure.connect_timeout);
+  if (failure.tls_begun)
+    return absl::StrCat("TLS was not set up within ", limit, "; is url= right (http or https, port)?");
+  return absl::StrCat("no connection within ", limit, Via(failure));
+}
+
 // Whatever kept the proxy from passing the request on.
 absl::Status ProxyRefusal(const TransferFailure& failure) {
   const bool final = failure.proxy_answer < 500;
@@ -71,9 +82,7 @@ absl::Status StatusOfFailure(const TransferFailure& failure) {
     case TransferFailure::kRefused:
       return Make(kUnavailable, cannot_reach, absl::StrCat(SystemWords(failure), via), Retry::kYes);
     case TransferFailure::kTimeout:
-      return Make(kUnavailable, cannot_reach,
-                  absl::StrCat("no connection within ", absl::FormatDuration(failure.connect_timeout), via),
-                  Retry::kYes);
+      return Make(kUnavailable, cannot_reach, Timeout(failure), Retry::kYes);
     case TransferFailure::kUntrusted:
       return Make(kUnavailable, cannot_reach,
                   absl::StrCat("its certificate is not trusted (", failure.detail,

@@ -32,6 +32,7 @@ struct TransferFailure {
   std::string url;
   std::string proxy;       // Empty: none. May hold a password.
   bool connected = false;  // Whether the request had gone out.
+  bool tls_begun = false;  // Whether TCP stood and TLS was being set up.
   absl::Duration connect_timeout;
   int os_error = 0;      // 0: not known.
   int proxy_answer = 0;  // Status of the proxy's answer to CONNECT; 0: none.

@@ -74,6 +74,7 @@ char* AppendUtf8(char* out, uint32_t c) {
 size_t EntityLength(absl::string_view text) { return ParseEntity(text).length; }
 
 size_t DecodeEntitiesInPlace(char* data, size_t size) {
+  if (size == 0) return 0;  // `data` may be null.
   char* in = static_cast<char*>(std::memchr(data, '&', size));
   if (in == nullptr) return size;
   char* const end = data + size;

@@ -15,6 +15,7 @@
 #include "mounter/session/fuse_session.h"
 #include "test/image/built_index.h"
 #include "test/image/kernel_objects.h"
+#include "test/support/virtual_time.h"
 
 namespace bucketvol {
 namespace {
@@ -26,6 +27,7 @@ using testing::FakeObjectStore;
 using testing::FakeRequest;
 using testing::FuseMount;
 using testing::LoopDevice;
+using testing::VirtualTime;
 
 constexpr uint64_t kMiB = 1 << 20;
 
@@ -87,13 +89,32 @@ class KernelImageTest : public ::testing::Test {
     return pages;
   }
 
+  void ExpectTheTree(int root) {
+    for (const auto& [key, size] : SomeObjects()) {
+      struct stat attributes {};
+      ASSERT_EQ(fstatat(root, key.c_str(), &attributes, 0), 0) << key;
+      EXPECT_EQ(static_cast<uint64_t>(attributes.st_size), size) << key;
+    }
+  }
+  void ExpectTheContent(int root, int flags) {
+    for (const auto& [key, size] : SomeObjects()) {
+      UniqueFd file(openat(root, key.c_str(), O_RDONLY | O_CLOEXEC | flags));
+      ASSERT_TRUE(file.valid()) << key;
+      std::string expected(size, '\0');
+      FakeContent(key, 0, absl::MakeSpan(expected));
+      EXPECT_TRUE(ReadAll(file.get(), flags == O_DIRECT ? kMiB : 10'000) == expected)
+          << key << " flags " << flags;
+    }
+  }
+
   ThreadPool pool_{"store", 2};
   FakeObjectStore store_{pool_};
   BuiltIndex index_{store_, SomeObjects()};
   ReadMetrics metrics_;
   Reader reader_{store_, Clock::Real(), metrics_, ReaderSettings{.bucket_url = "oss://b"}};
   ImageServer server_{index_.table(), index_.manifest().devices, reader_, metrics_};
-  FuseSession session_{FuseSessionSettings(), Clock::Real(), pool_};
+  VirtualTime time_;  // Of the limit to a read only.
+  FuseSession session_{FuseSessionSettings(), time_, time_};
   FuseMount fuse_;
   std::vector<UniqueFd> files_;
   std::thread serving_;
@@ -128,6 +149,25 @@ TEST_F(KernelImageTest, LargeReadsComeInLargeRequestsAndManyAtOnce) {
   EXPECT_LE(metrics_.requests - before, 4 * (read.size() / kMiB + 8)) << "requests are smaller than 256 KiB";
 }
 
+TEST_F(KernelImageTest, AReadThatTheStoreNeverAnswersFails) {
+  const std::vector<LoopDevice> loops = Loops(/*direct=*/true);
+  const ObjectExtent extent = *index_.table().At(0);
+  UniqueFd device(open(loops[extent.device].path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
+  store_.Hold();
+  int error = 0;
+  std::thread application([&] {
+    const std::unique_ptr<char, decltype(&std::free)> page(static_cast<char*>(std::aligned_alloc(4096, 4096)),
+                                                           &std::free);
+    error = pread(device.get(), page.get(), 4096, static_cast<off_t>(extent.offset)) < 0 ? errno : 0;
+  });
+  store_.AwaitHeld(1);
+  time_.Advance(absl::Seconds(101));
+  application.join();
+  EXPECT_EQ(error, EIO);
+  EXPECT_EQ(session_.reads_timed_out(), 1u);
+  store_.Release();
+}
+
 TEST_F(KernelImageTest, AMountedImageHasTheFilesAndCostsNothingForMetadata) {
   const std::vector<LoopDevice> loops = Loops(/*direct=*/true);
   ASSERT_OK_AND_ASSIGN(const UniqueFd meta, OpenFile(index_.meta_path(), O_RDONLY));
@@ -135,22 +175,21 @@ TEST_F(KernelImageTest, AMountedImageHasTheFilesAndCostsNothingForMetadata) {
   std::vector<std::string> paths;
   for (const LoopDevice& loop : loops) paths.push_back(loop.path);
   ASSERT_OK_AND_ASSIGN(const UniqueFd root, testing::MountErofs(image.path, paths));
-  for (const auto& [key, size] : SomeObjects()) {
-    struct stat attributes {};
-    ASSERT_EQ(fstatat(root.get(), key.c_str(), &attributes, 0), 0) << key;
-    EXPECT_EQ(static_cast<uint64_t>(attributes.st_size), size) << key;
-  }
+  ExpectTheTree(root.get());
   EXPECT_EQ(store_.Count(FakeRequest::Op::kGet), 0u);
-  for (const int flags : {0, O_DIRECT}) {
-    for (const auto& [key, size] : SomeObjects()) {
-      UniqueFd file(openat(root.get(), key.c_str(), O_RDONLY | O_CLOEXEC | flags));
-      ASSERT_TRUE(file.valid()) << key;
-      std::string expected(size, '\0');
-      FakeContent(key, 0, absl::MakeSpan(expected));
-      EXPECT_TRUE(ReadAll(file.get(), flags == O_DIRECT ? kMiB : 10'000) == expected)
-          << key << " flags " << flags;
-    }
-  }
+  ExpectTheContent(root.get(), 0);
+  ExpectTheContent(root.get(), O_DIRECT);
+}
+
+TEST_F(KernelImageTest, AnImageMountedOnTheFilesThemselvesReadsRight) {
+  std::vector<std::string> paths;
+  for (const UniqueFd& file : files_) paths.push_back("/proc/self/fd/" + std::to_string(file.get()));
+  const absl::StatusOr<UniqueFd> root = testing::MountErofs(index_.meta_path(), paths);
+  if (!root.ok()) GTEST_SKIP() << "this kernel mounts EROFS on block devices only: " << root.status();
+  ExpectTheTree(root->get());
+  EXPECT_EQ(store_.Count(FakeRequest::Op::kGet), 0u);
+  ExpectTheContent(root->get(), 0);
+  EXPECT_LE(PagesOfFuseFiles(), 0);
 }
 
 }  // namespace

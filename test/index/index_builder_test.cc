@@ -154,6 +154,13 @@ TEST_F(IndexBuilderTest, ADirectoryThatCannotBeMadeIsNamed) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("file")));
 }
 
+TEST_F(IndexBuilderTest, AFailedPublicationLeavesNoTemporaryNames) {
+  ASSERT_OK(MakeDirectories(index_ + "/" + kManifestName + "/in the way"));
+  EXPECT_THAT(BuildIndex(TestSettings(index_), {{"a", 1}}),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("manifest")));
+  for (const std::string& name : FilesIn(index_)) EXPECT_EQ(name.find(".new"), std::string::npos) << name;
+}
+
 TEST_F(IndexBuilderTest, TheReportKeepsTheFirstTenExamples) {
   std::vector<TestObject> objects;
   for (int i = 0; i < 12; ++i) objects.push_back({absl::StrFormat("a/../%02d\xff", i), 1});

@@ -18,7 +18,8 @@ class ComparingSink final : public ListingSink {
     for (const ListedObject& object : objects) {
       if (count_ >= expected_.size()) return absl::InternalError("too many keys");
       expected_.KeyAt(count_++, key_);
-      if (object.key != key_) return absl::InternalError("wrong key: " + std::string(object.key) + " for " + key_);
+      if (object.key != key_)
+        return absl::InternalError("wrong key: " + std::string(object.key) + " for " + key_);
     }
     return absl::OkStatus();
   }
@@ -62,16 +63,18 @@ TEST_P(ListerPaceTest, StaysWithinRequestsAndTime) {
   EXPECT_LE(took, seconds);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, ListerPaceTest, ::testing::ValuesIn([] {
-  std::vector<Case> cases;
-  for (int shape = 0; shape <= static_cast<int>(KeyShape::kDates); ++shape) {
-    for (const auto& [keys, seconds] : {std::pair(1, 0.1), std::pair(1'000, 0.2), std::pair(10'000, 0.8),
-                                        std::pair(100'000, 0.8), std::pair(1'000'000, 2.0), std::pair(10'000'000, 11.0)}) {
-      cases.push_back({static_cast<KeyShape>(shape), static_cast<uint64_t>(keys), seconds});
-    }
-  }
-  return cases;
-}()));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, ListerPaceTest, ::testing::ValuesIn([] {
+      std::vector<Case> cases;
+      for (int shape = 0; shape <= static_cast<int>(KeyShape::kDates); ++shape) {
+        for (const auto& [keys, seconds] :
+             {std::pair(1, 0.1), std::pair(1'000, 0.2), std::pair(10'000, 0.8), std::pair(100'000, 0.8),
+              std::pair(1'000'000, 2.0), std::pair(10'000'000, 11.0)}) {
+          cases.push_back({static_cast<KeyShape>(shape), static_cast<uint64_t>(keys), seconds});
+        }
+      }
+      return cases;
+    }()));
 
 }  // namespace
 }  // namespace bucketvol::testing

@@ -29,7 +29,9 @@ constexpr char kHex[] = {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 
 constexpr char kOdd[] = {'\x01', '\t', ' ', '!', '%', '&', '+', '=', '?', '|', '\x7f'};
 const char* const kHan[] = {"一", "七", "中", "九", "八", "力", "大", "山", "日", "水"};  // In byte order.
 
-void AppendDecimal(std::string& out, uint64_t value, unsigned width) { AppendNumber(out, value, width, kDecimal); }
+void AppendDecimal(std::string& out, uint64_t value, unsigned width) {
+  AppendNumber(out, value, width, kDecimal);
+}
 
 void AppendName(std::string& out, uint64_t number, uint64_t index) {
   out += "imagenet-tr_";
@@ -72,8 +74,8 @@ Formula::Function Skewed(uint64_t keys) {
   };
 }
 
-// A tree of eight levels with as few children per directory as hold all directories; those of a directory come before its
-// own names.
+// A tree of eight levels with as few children per directory as hold all directories; those of a directory
+// come before its own names.
 Formula::Function Deep(uint64_t keys) {
   constexpr unsigned kDepth = 8;
   const auto subtree = [](uint64_t fan_out, unsigned levels) {
@@ -106,14 +108,15 @@ Formula::Function Hashed(uint64_t keys) {
 
 // Directories named by syllables, sizes between 1 and some thousand names.
 Formula::Function Words(uint64_t keys, std::string top) {
-  static const char* const kSyllables[] = {"ab", "ble", "cor", "di", "en", "fa", "ga", "ho", "in",
-                                           "ka", "lu", "mo", "ni", "or", "pre", "su", "ti", "ux"};
+  static const char* const kSyllables[] = {"ab", "ble", "cor", "di", "en", "fa",  "ga", "ho", "in",
+                                           "ka", "lu",  "mo",  "ni", "or", "pre", "su", "ti", "ux"};
   std::vector<std::pair<uint64_t, std::string>> begins;  // First key of each directory, its name.
   std::vector<std::string> names;
   for (uint64_t i = 0, count = keys / 700 + 1; i < 2 * count; ++i) {
     uint64_t random = Mix(i + 17);
     std::string name = top;
-    for (uint64_t j = 0; j < 2 + i % 4; ++j, random = Mix(random)) name += kSyllables[random % std::size(kSyllables)];
+    for (uint64_t j = 0; j < 2 + i % 4; ++j, random = Mix(random))
+      name += kSyllables[random % std::size(kSyllables)];
     names.push_back(name + "/");
   }
   std::sort(names.begin(), names.end());
@@ -155,12 +158,18 @@ Formula::Function Dates(uint64_t keys) {
 
 Formula::Function FunctionOf(KeyShape shape, uint64_t keys) {
   switch (shape) {
-    case KeyShape::kEven: return [](uint64_t i, std::string& out) { AppendEven(out, i, 1000, 'd'); };
-    case KeyShape::kSmallDirs: return [](uint64_t i, std::string& out) { AppendEven(out, i, 10, 'd'); };
-    case KeyShape::kFlat: return [](uint64_t i, std::string& out) { AppendName(out, i, i); };
-    case KeyShape::kSkewed: return Skewed(keys);
-    case KeyShape::kDeep: return Deep(keys);
-    case KeyShape::kHashed: return Hashed(keys);
+    case KeyShape::kEven:
+      return [](uint64_t i, std::string& out) { AppendEven(out, i, 1000, 'd'); };
+    case KeyShape::kSmallDirs:
+      return [](uint64_t i, std::string& out) { AppendEven(out, i, 10, 'd'); };
+    case KeyShape::kFlat:
+      return [](uint64_t i, std::string& out) { AppendName(out, i, i); };
+    case KeyShape::kSkewed:
+      return Skewed(keys);
+    case KeyShape::kDeep:
+      return Deep(keys);
+    case KeyShape::kHashed:
+      return Hashed(keys);
     case KeyShape::kLongCommon:
       return [](uint64_t i, std::string& out) {
         out.append(900, 'x');
@@ -171,10 +180,14 @@ Formula::Function FunctionOf(KeyShape shape, uint64_t keys) {
         out += "图片/";
         AppendNumber(out, i, 9, kHan);
       };
-    case KeyShape::kOddAlphabet: return [](uint64_t i, std::string& out) { AppendNumber(out, i, 9, kOdd); };
-    case KeyShape::kWords: return Words(keys, "");
-    case KeyShape::kManyTops: return Words(keys, "datasets/caltech/train/");
-    case KeyShape::kDates: return Dates(keys);
+    case KeyShape::kOddAlphabet:
+      return [](uint64_t i, std::string& out) { AppendNumber(out, i, 9, kOdd); };
+    case KeyShape::kWords:
+      return Words(keys, "");
+    case KeyShape::kManyTops:
+      return Words(keys, "datasets/caltech/train/");
+    case KeyShape::kDates:
+      return Dates(keys);
   }
   return nullptr;
 }
@@ -182,8 +195,9 @@ Formula::Function FunctionOf(KeyShape shape, uint64_t keys) {
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, KeyShape shape) {
-  static const char* const kNames[] = {"even",        "flat", "skewed",        "deep",  "small directories", "hashed",
-                                       "long common", "utf8", "odd alphabet", "words", "many tops",         "dates"};
+  static const char* const kNames[] = {
+      "even",        "flat", "skewed",       "deep",  "small directories", "hashed",
+      "long common", "utf8", "odd alphabet", "words", "many tops",         "dates"};
   return out << kNames[static_cast<int>(shape)];
 }
 

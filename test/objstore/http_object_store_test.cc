@@ -253,7 +253,7 @@ TEST_F(HttpObjectStoreTest, RefusesPartsThatAreNotWhatWasAsked) {
   refused(Part("0-9/1000", ten), absl::StatusCode::kDataLoss, "another range");
   refused(Part("10-18/1000", {"012345678"}), absl::StatusCode::kDataLoss, "another range");
   refused(Part("10-19/1000", {"0123"}), absl::StatusCode::kDataLoss, "another length");
-  refused(Part("10-19/999", ten), absl::StatusCode::kFailedPrecondition, "999 bytes, not 1000");
+  refused(Part("10-19/999", ten), absl::StatusCode::kDataLoss, "another size of the object: 999");
   refused(Part("10-19/1000", ten, "\"F\""), absl::StatusCode::kFailedPrecondition, "another ETag");
   refused({.status = 412, .body = {ErrorBody("PreconditionFailed")}}, absl::StatusCode::kFailedPrecondition,
           "changed");
@@ -263,10 +263,16 @@ TEST_F(HttpObjectStoreTest, RefusesPartsThatAreNotWhatWasAsked) {
           "NoSuchKey, HTTP 404");
 }
 
-TEST_F(HttpObjectStoreTest, AShortObjectHasChanged) {
-  StartGet(10, 20, "E", std::nullopt);
+TEST_F(HttpObjectStoreTest, WithoutAVersionAnotherSizeIsAChange) {
+  StartGet(10, 20, "", std::nullopt);
   transport().Answer(Part("10-14/15", {"01234"}));
-  EXPECT_THAT(sink_->status(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("only 15 bytes")));
+  EXPECT_THAT(sink_->status(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("15 bytes now")));
+  StartGet(10, 20, "", 1000);
+  transport().Answer(Part("10-19/999", {"0123456789"}));
+  EXPECT_THAT(sink_->status(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("999 bytes now")));
+  StartGet(0, 10, "", 1000);
+  transport().Answer({.status = 200, .headers = {"Content-Length: 10"}, .body = {"0123456789"}});
+  EXPECT_THAT(sink_->status(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("10 bytes now")));
 }
 
 TEST_F(HttpObjectStoreTest, ABodyOfWrongLengthIsAnError) {

@@ -121,13 +121,14 @@ TEST_F(RetryingStoreTest, VersionsAreNotMixed) {
 class HandStore final : public ObjectStore {
  public:
   void List(ListRequest, ListCallback) override {}
-  void Head(std::string, HeadCallback) override {}
+  void Head(std::string, HeadCallback done) override { head_ = std::move(done); }
   void Get(GetRequest request, GetSink* sink) override {
     request_ = std::move(request);
     sink_ = sink;
   }
   GetRequest request_;
   GetSink* sink_ = nullptr;
+  HeadCallback head_;
 };
 
 TEST_F(RetryingStoreTest, AResumedGetPinsTheVersionItBeganWith) {
@@ -233,11 +234,18 @@ TEST_F(RetryingStoreTest, TheDestructorEndsTheWait) {
 }
 
 TEST_F(RetryingStoreTest, RepeatsHeads) {
+  HandStore inner;
+  RetryingStore store(
+      inner, settings_, time_, time_, [] { return 0.0; }, metrics_);
   std::optional<absl::StatusOr<ObjectInfo>> info;
-  store().Head("k", [&](absl::StatusOr<ObjectInfo> result) { info = std::move(result); });
+  store.Head("k", [&](absl::StatusOr<ObjectInfo> result) { info = std::move(result); });
+  std::move(inner.head_)(absl::UnavailableError("reset"));
+  EXPECT_FALSE(info.has_value());
   time_.RunUntilIdle();
+  std::move(inner.head_)(ObjectInfo{.etag = "E", .size = 10});
   ASSERT_OK(*info);
   EXPECT_EQ((*info)->size, 10u);
+  EXPECT_EQ(metrics_.Requests(StoreOperation::kHead), 1u);
 }
 
 }  // namespace

@@ -114,6 +114,10 @@ TEST_F(ReaderFailuresTest, AChangedObjectIsStaleAndCostsNoRequestForAWhile) {
   store_.End(before, absl::FailedPreconditionError("PreconditionFailed"));
   EXPECT_THAT(later.status(), is_stale);
   EXPECT_EQ(metrics_.stale_objects, 1u) << "counted once";
+
+  clock_.Advance(absl::Seconds(10));
+  const ReadOutcome again(reader_, kLarge, {0, kMiB});
+  EXPECT_EQ(store_.count(), before + 2) << "bytes of the old version must not come back from memory";
 }
 
 TEST_F(ReaderFailuresTest, BytesOfAnotherVersionAreNotServed) {

@@ -101,6 +101,18 @@ TEST_F(ReaderMemoryTest, AWholeObjectIsFetchedOnlyWhereThereIsRoom) {
   const ReadOutcome second(reader_, Object(2, 4 * kMiB), {0, 100});
   EXPECT_EQ(store_.request(0).range, (ByteRange{0, 4 * kMiB}));
   EXPECT_EQ(store_.request(1).range, (ByteRange{0, kMiB}));
+  store_.Complete(0);
+  store_.Complete(1);
+  const ReadOutcome third(reader_, Object(3, 4 * kMiB), {0, 100});
+  EXPECT_EQ(store_.request(2).range, (ByteRange{0, 4 * kMiB})) << "what has arrived is no longer in flight";
+}
+
+TEST_F(ReaderMemoryTest, TheMemoryOfAFailedFetchGoesToTheNextInLine) {
+  std::vector<ReadOutcome> reads;
+  for (int i = 0; i < 9; ++i) reads.emplace_back(reader_, Object(i, kMiB), ByteRange{0, kMiB});
+  ASSERT_EQ(store_.count(), 8u);
+  store_.End(3, absl::UnavailableError("reset"));
+  EXPECT_EQ(store_.count(), 9u);
 }
 
 TEST_F(ReaderMemoryTest, PrefetchTakesNoMemoryFromReaders) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <thread>
 
+#include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/session/fake_kernel.h"
@@ -256,9 +257,15 @@ TEST_F(FuseSessionTest, StopAnswersWhatItTookAndASuccessorGoesOn) {
   kernel_.SendRead(kData0, 0, 4096);
   WaitingServer::Waiting read = server_.Take();
   session_->Stop();
-  std::thread late([&] { read.Send("of the first session"); });
-  EXPECT_OK(session_.Join());
-  late.join();
+  absl::Notification returned;
+  std::thread serving([&] {
+    EXPECT_OK(session_.Join());
+    returned.Notify();
+  });
+  // It must wait for the answer. This can only miss an early return, never see one that is not there.
+  EXPECT_FALSE(returned.WaitForNotificationWithTimeout(absl::Milliseconds(50)));
+  read.Send("of the first session");
+  serving.join();
   EXPECT_EQ(kernel_.Receive().body, "of the first session");
 
   kernel_.SendRead(kData1, 0, 4096);  // Nobody is there to take it yet.

@@ -1,0 +1,500 @@
+// The client against a real server, over real sockets: what it must bear, and what it must say.
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "mounter/objstore/store_error.h"
+#include "test/objstore/store_fixture.h"
+#include "test/support/bucketd_process.h"
+#include "test/support/status_matchers.h"
+#include "test/support/temp_dir.h"
+
+namespace bucketvol {
+namespace {
+
+using ::testing::_;
+using ::testing::AllOf;
+using testing::BlockingStore;
+using testing::BucketdProcess;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::OneAttempt;
+using testing::RecordingSink;
+using testing::SettingsFor;
+using testing::StatusIs;
+using testing::TestKeys;
+
+constexpr char kSpec[] = "b:keys=2500,per-dir=100,size=100KB,name-bytes=20,shape=even,seed=1";
+
+std::string FirstKey(BlockingStore& store) {
+  const absl::StatusOr<ListPage> page = store.List();
+  return page.ok() && !page->objects.empty() ? std::string(page->objects[0].key) : page.status().ToString();
+}
+
+// The bytes that the server must give, by its own formula.
+std::string Expected(const std::string& key, uint64_t offset, uint64_t length) {
+  const std::string command = absl::StrCat(std::getenv("BUCKETVOL_BIN"), "/bucketd expect '", kSpec, "' '",
+                                           key, "' ", offset, " ", length);
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::string bytes(length + 1, '\0');
+  bytes.resize(fread(bytes.data(), 1, bytes.size(), pipe));
+  pclose(pipe);
+  return bytes;
+}
+
+// --- Signatures ---
+
+struct SignatureCase {
+  const char* name;
+  Dialect dialect;
+  Signature signature;
+  ListVersion list_version;
+};
+
+class SignatureTest : public ::testing::TestWithParam<SignatureCase> {
+ protected:
+  StoreSettings Settings(const BucketdProcess& server) {
+    StoreSettings settings = SettingsFor(server.url());
+    settings.dialect = GetParam().dialect;
+    settings.signature = GetParam().signature;
+    settings.list_version = GetParam().list_version;
+    return settings;
+  }
+};
+
+TEST_P(SignatureTest, IsTakenByTheServer) {
+  BucketdProcess server({"--synthetic", kSpec, "--access-key", "test-key", "--secret-key", "test-secret"});
+  BlockingStore store(Settings(server));
+  std::vector<std::string> keys;
+  ListRequest request;
+  while (true) {
+    ASSERT_OK_AND_ASSIGN(const ListPage page, store.List(request));
+    for (const ListedObject& object : page.objects) keys.emplace_back(object.key);
+    if (!page.truncated) break;
+    request.continuation_token = page.next_token;
+  }
+  EXPECT_EQ(keys.size(), 2500u);
+  EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
+  ASSERT_OK_AND_ASSIGN(const ObjectInfo info, store.Head(keys[7]));
+  EXPECT_EQ(info.size, 100'000u);
+  ASSERT_OK_AND_ASSIGN(const std::string data, store.Get(keys[7], {99'000, 100'000}, info.etag));
+  EXPECT_EQ(data, Expected(keys[7], 99'000, 1'000));
+  EXPECT_EQ(server.Count("auth_failures"), 0);
+}
+
+TEST_P(SignatureTest, AWrongSecretIsNamed) {
+  BucketdProcess server({"--synthetic", kSpec, "--access-key", "test-key", "--secret-key", "test-secret"});
+  BlockingStore store(Settings(server), {"test-key", Secret("wrong-secret"), Secret()});
+  EXPECT_THAT(store.List(),
+              StatusIs(absl::StatusCode::kUnauthenticated,
+                       AllOf(HasSubstr("SignatureDoesNotMatch"), HasSubstr("check the access key secret"),
+                             HasSubstr("HTTP 403"), Not(HasSubstr("wrong-secret")))));
+  EXPECT_THAT(store.Get("k", {0, 1}),
+              StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("SignatureDoesNotMatch")));
+  EXPECT_THAT(std::string(store.Head("k").status().message()), HasSubstr("HTTP 403"));
+}
+
+TEST_P(SignatureTest, SessionTokensAreSent) {
+  BucketdProcess server({"--synthetic", kSpec, "--access-key", "test-key", "--secret-key", "test-secret",
+                         "--session-token", "test-token"});
+  BlockingStore good(Settings(server), {"test-key", Secret("test-secret"), Secret("test-token")});
+  EXPECT_OK(good.List());
+  BlockingStore bad(Settings(server), {"test-key", Secret("test-secret"), Secret("other-token")});
+  EXPECT_THAT(bad.List(), StatusIs(absl::StatusCode::kUnauthenticated, Not(HasSubstr("other-token"))));
+}
+
+TEST_P(SignatureTest, AWrongClockIsCorrected) {
+  BucketdProcess server({"--synthetic", kSpec, "--access-key", "test-key", "--secret-key", "test-secret",
+                         "--clock-offset", "40m"});
+  BlockingStore store(Settings(server));
+  EXPECT_OK(store.List());
+  EXPECT_OK(store.List());
+  EXPECT_EQ(server.Count("LIST"), 3);  // Only the first was refused.
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SignatureTest,
+    ::testing::Values(SignatureCase{"OssV1", Dialect::kOss, Signature::kOssV1, ListVersion::kV2},
+                      SignatureCase{"OssV4", Dialect::kOss, Signature::kOssV4, ListVersion::kV2},
+                      SignatureCase{"OssV4ListV1", Dialect::kOss, Signature::kOssV4, ListVersion::kV1},
+                      SignatureCase{"S3", Dialect::kS3, Signature::kAwsV4, ListVersion::kV2},
+                      SignatureCase{"S3ListV1", Dialect::kS3, Signature::kAwsV4, ListVersion::kV1}),
+    [](const auto& test) { return test.param.name; });
+
+// --- Faults ---
+
+class FaultTest : public ::testing::Test {
+ protected:
+  FaultTest() : server_({"--synthetic", kSpec}), store_(Settings()) { key_ = FirstKey(store_); }
+
+  StoreSettings Settings() {
+    StoreSettings settings = SettingsFor(server_.url());
+    settings.transport.first_byte_timeout = settings.transport.stall_timeout = absl::Milliseconds(300);
+    return settings;
+  }
+  uint64_t retries() { return store_->metrics().retries; }
+
+  BucketdProcess server_;
+  BlockingStore store_;
+  std::string key_;
+};
+
+TEST_F(FaultTest, ReadsAreRightThroughFaultsThatPass) {
+  const std::string expected = Expected(key_, 0, 100'000);
+  ASSERT_OK_AND_ASSIGN(const ObjectInfo info, store_.Head(key_));
+  for (const char* kind : {"503", "500", "reset", "truncate", "wrong-length", "stall:5s"}) {
+    server_.Config(absl::StrCat("fault=none\nfault=op=GET,kind=", kind, ",count=2"));
+    const uint64_t before = retries();
+    const absl::StatusOr<std::string> data = store_.Get(key_, {0, 100'000}, info.etag, info.size);
+    ASSERT_OK(data) << kind;
+    EXPECT_TRUE(*data == expected) << kind;
+    EXPECT_EQ(retries() - before, 2u) << kind;
+  }
+}
+
+TEST_F(FaultTest, ListingsAreRightThroughFaultsThatPass) {
+  for (const char* kind : {"503", "500", "reset", "truncate", "bad-xml", "cut-xml", "stall:5s"}) {
+    server_.Config(absl::StrCat("fault=none\nfault=op=LIST,kind=", kind, ",count=2"));
+    const uint64_t before = retries();
+    const absl::StatusOr<ListPage> page = store_.List();
+    ASSERT_OK(page) << kind;
+    EXPECT_EQ(page->objects.size(), 1000u) << kind;
+    EXPECT_EQ(retries() - before, 2u) << kind;
+  }
+}
+
+TEST_F(FaultTest, LastingFaultsBecomeClearErrors) {
+  BlockingStore once(OneAttempt(Settings()));
+  const auto fault = [&](const char* kind) {
+    server_.Config(absl::StrCat("fault=none\nfault=op=GET,kind=", kind));
+    return once.Get(key_, {0, 100'000});
+  };
+  EXPECT_THAT(fault("503"), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("HTTP 503")));
+  EXPECT_THAT(fault("500"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("HTTP 500")));
+  EXPECT_THAT(fault("reset"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("lost the connection")));
+  EXPECT_THAT(fault("truncate"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("ended early")));
+  EXPECT_THAT(fault("stall:5s"), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("300ms")));
+  EXPECT_THAT(fault("wrong-length"), StatusIs(absl::StatusCode::kDataLoss, _));
+}
+
+TEST_F(FaultTest, AnotherVersionIsNoData) {
+  ASSERT_OK_AND_ASSIGN(const ObjectInfo info, store_.Head(key_));
+  server_.Config("fault=op=GET,kind=wrong-etag");
+  EXPECT_THAT(store_.Get(key_, {0, 100'000}, info.etag),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("changed")));
+  server_.Config("fault=none");
+  EXPECT_THAT(store_.Get(key_, {0, 100'000}, "other"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("PreconditionFailed")));
+}
+
+TEST_F(FaultTest, AWebPageIsNamed) {
+  server_.Config("fault=op=LIST,kind=html");
+  EXPECT_THAT(std::string(store_.List().status().message()), HasSubstr("HTML page, is url= right?"));
+}
+
+TEST_F(FaultTest, ThrottlingIsBorne) {
+  server_.Config("fault=op=LIST,qps=20");
+  StoreSettings settings = Settings();
+  settings.retry.first_throttled_delay = absl::Milliseconds(200);
+  settings.retry.max_attempts = 50;
+  BlockingStore store(settings);
+  std::atomic<int> good{0};
+  absl::Mutex mu;
+  int left = 60;
+  for (int i = 0; i < 60; ++i) {
+    ListRequest request;
+    request.max_keys = 1;
+    store->List(std::move(request), [&](absl::StatusOr<ListPage> page) {
+      if (page.ok()) ++good;
+      absl::MutexLock lock(&mu);
+      --left;
+    });
+  }
+  absl::MutexLock lock(&mu);
+  mu.Await(absl::Condition(
+      +[](int* n) { return *n == 0; }, &left));
+  EXPECT_EQ(good, 60);
+  EXPECT_GT(store->metrics().throttled, 0u);
+}
+
+TEST_F(FaultTest, CancellationEndsAStalledRead) {
+  server_.Config("fault=op=GET,kind=stall:30s");
+  StoreSettings settings = SettingsFor(server_.url());
+  BlockingStore store(settings);
+  RecordingSink sink;
+  GetRequest request;
+  request.key = key_;
+  request.range = {0, 100'000};
+  request.cancellation = std::make_shared<Cancellation>();
+  const auto cancellation = request.cancellation;
+  store->Get(std::move(request), &sink);
+  cancellation->Cancel();
+  EXPECT_THAT(sink.Await(), StatusIs(absl::StatusCode::kCancelled, _));
+}
+
+TEST_F(FaultTest, OneCancellationEndsManyRequests) {
+  server_.Config("fault=op=GET,kind=stall:30s");
+  BlockingStore store(SettingsFor(server_.url()));
+  const auto cancellation = std::make_shared<Cancellation>();
+  std::vector<RecordingSink> sinks(20);
+  for (RecordingSink& sink : sinks) {
+    GetRequest request;
+    request.key = key_;
+    request.range = {0, 100'000};
+    request.cancellation = cancellation;
+    store->Get(std::move(request), &sink);
+  }
+  cancellation->Cancel();
+  for (RecordingSink& sink : sinks) EXPECT_THAT(sink.Await(), StatusIs(absl::StatusCode::kCancelled, _));
+}
+
+TEST_F(FaultTest, TheDestructorEndsEveryRequest) {
+  server_.Config("fault=op=GET,kind=stall:30s");
+  BlockingStore store(SettingsFor(server_.url()));
+  std::vector<RecordingSink> sinks(20);
+  for (RecordingSink& sink : sinks) {
+    GetRequest request;
+    request.key = key_;
+    request.range = {0, 100'000};
+    store->Get(std::move(request), &sink);
+  }
+  store.Destroy();
+  for (const RecordingSink& sink : sinks) {
+    EXPECT_EQ(sink.ends(), 1);
+    EXPECT_THAT(sink.status(), StatusIs(absl::StatusCode::kCancelled, _));
+  }
+}
+
+TEST_F(FaultTest, AListingsOwnDeadlineCounts) {
+  server_.Config("fault=op=LIST,kind=stall:30s");
+  BlockingStore store(OneAttempt(SettingsFor(server_.url())));
+  ListRequest request;
+  request.deadline = absl::Milliseconds(100);
+  EXPECT_THAT(store.List(std::move(request)),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("100ms")));
+}
+
+TEST_F(FaultTest, ConnectionsAreUsedAgain) {
+  for (int i = 0; i < 50; ++i) EXPECT_OK(store_.Get(key_, {0, 10}));
+  EXPECT_LE(server_.Count("connections"), 3);  // The store's own, and those of the admin calls.
+}
+
+TEST_F(FaultTest, MetricsTellWhatWasSent) {
+  server_.Reset();
+  server_.Config("fault=op=GET,kind=500,count=3");
+  const uint64_t gets = store_->metrics().Requests(StoreOperation::kGet);
+  EXPECT_OK(store_.Get(key_, {0, 10}));
+  EXPECT_EQ(store_->metrics().Requests(StoreOperation::kGet) - gets, 4u);
+  EXPECT_EQ(server_.Count("GET"), 4);
+  EXPECT_EQ(store_->metrics().in_flight, 0);
+}
+
+// --- Hostile keys ---
+
+TEST(StoreBucketdTest, HostileKeysArriveAsTheyAre) {
+  const testing::TempDir root;
+  BucketdProcess server({"--root", root.path(), "--synthetic", kSpec});
+  BlockingStore store(OneAttempt(SettingsFor(server.url())));
+  for (const char* key : {"..", "a/../../etc/passwd", "a//b", "./x", "a?b#c%41+ d", "\xC3\xA9\n\x01"}) {
+    EXPECT_THAT(store.Get(key, {0, 1}), StatusIs(absl::StatusCode::kNotFound, HasSubstr("NoSuchKey"))) << key;
+  }
+}
+
+// --- Getting there ---
+
+TEST(StoreBucketdTest, AMissingBucketIsNamed) {
+  BucketdProcess server({"--synthetic", kSpec});
+  StoreSettings settings = SettingsFor(server.url());
+  settings.bucket = "absent";
+  BlockingStore store(settings);
+  EXPECT_THAT(store.List(), StatusIs(absl::StatusCode::kNotFound,
+                                     AllOf(HasSubstr("oss://absent"), HasSubstr("NoSuchBucket"))));
+}
+
+TEST(StoreBucketdTest, AnUnreachableEndpointIsNamedSoon) {
+  int port = 0;
+  {
+    BucketdProcess server({"--synthetic", kSpec});
+    port = server.port();
+  }
+  BlockingStore store(SettingsFor(absl::StrCat("http://127.0.0.1:", port)));
+  EXPECT_THAT(store.List(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr(absl::StrCat("cannot list oss://b: cannot reach http://127.0.0.1:", port,
+                                              ": Connection refused"))));
+  EXPECT_EQ(store->metrics().retries, 2u);
+}
+
+TEST(StoreBucketdTest, AMisspeltEndpointIsNamed) {
+  BlockingStore store(SettingsFor("http://no-such-host.invalid"));
+  EXPECT_THAT(store.List(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot be resolved; is url= right?")));
+}
+
+TEST(StoreBucketdTest, IPv6IsSpoken) {
+  BucketdProcess server({"--listen", "[::1]:0", "--synthetic", kSpec});
+  BlockingStore store(SettingsFor(server.url()));
+  EXPECT_OK(store.List());
+}
+
+TEST(StoreBucketdTest, SeveralLoopsServeOneStore) {
+  BucketdProcess server({"--synthetic", kSpec});
+  StoreSettings settings = SettingsFor(server.url());
+  settings.transport.threads = 3;
+  BlockingStore store(settings);
+  const std::string key = FirstKey(store);
+  std::vector<RecordingSink> sinks(200);
+  for (RecordingSink& sink : sinks) {
+    GetRequest request;
+    request.key = key;
+    request.range = {0, 1000};
+    store->Get(std::move(request), &sink);
+  }
+  for (RecordingSink& sink : sinks) {
+    EXPECT_OK(sink.Await());
+    EXPECT_EQ(sink.data().size(), 1000u);
+  }
+}
+
+TEST(StoreBucketdTest, AServerThatComesBackIsUsedAgain) {
+  auto server = std::make_unique<BucketdProcess>(std::vector<std::string>{"--synthetic", kSpec});
+  StoreSettings settings = SettingsFor(server->url());
+  settings.retry.max_attempts = 1000;
+  settings.retry.first_delay = settings.retry.longest_delay = absl::Milliseconds(20);
+  BlockingStore store(settings);
+  const std::string key = FirstKey(store);
+  const std::string listen = absl::StrCat("127.0.0.1:", server->port());
+  server.reset();
+  RecordingSink sink;
+  GetRequest request;
+  request.key = key;
+  request.range = {0, 1000};
+  store->Get(std::move(request), &sink);
+  server =
+      std::make_unique<BucketdProcess>(std::vector<std::string>{"--listen", listen, "--synthetic", kSpec});
+  EXPECT_OK(sink.Await());
+  EXPECT_EQ(sink.data(), Expected(key, 0, 1000));
+}
+
+// --- Proxies: bucketd takes absolute request targets as any server must (RFC 9112 §3.2.2), so it can play
+// the proxy ---
+
+TEST(ProxyTest, RequestsGoToTheProxy) {
+  BucketdProcess server({"--synthetic", kSpec});
+  StoreSettings settings = SettingsFor("http://storage.example.invalid");
+  settings.addressing = Addressing::kPath;
+  settings.transport.proxy.proxy = absl::StrCat("http://user:proxy-password@127.0.0.1:", server.port());
+  BlockingStore store(settings);
+  EXPECT_OK(store.List());
+  EXPECT_EQ(store->Route(),
+            absl::StrCat("http://storage.example.invalid by proxy http://127.0.0.1:", server.port()));
+}
+
+TEST(ProxyTest, TheEnvironmentsProxyIsTakenUnlessExcepted) {
+  BucketdProcess server({"--synthetic", kSpec});
+  StoreSettings settings = SettingsFor("http://storage.example.invalid");
+  settings.addressing = Addressing::kPath;
+  settings.transport.proxy.proxy = "";
+  settings.transport.proxy.env_http_proxy = server.url();
+  EXPECT_OK(BlockingStore(settings).List());
+  settings.transport.proxy.env_no_proxy = "example.invalid";
+  EXPECT_THAT(BlockingStore(settings).List(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot be resolved")));
+}
+
+TEST(ProxyTest, ADeadProxyIsNamedWithoutItsPassword) {
+  int port = 0;
+  {
+    BucketdProcess server({"--synthetic", kSpec});
+    port = server.port();
+  }
+  StoreSettings settings = SettingsFor("http://storage.example.invalid");
+  settings.transport.proxy.proxy = absl::StrCat("http://user:proxy-password@127.0.0.1:", port);
+  EXPECT_THAT(BlockingStore(settings).List(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr(absl::StrCat("by proxy http://127.0.0.1:", port)),
+                             Not(HasSubstr("proxy-password")))));
+}
+
+// --- TLS ---
+
+class TlsTest : public ::testing::Test {
+ protected:
+  TlsTest() {
+    const std::string command = absl::StrCat(
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=test "
+        "-addext ",
+        "subjectAltName=IP:127.0.0.1,DNS:localhost -keyout ", key_, " -out ", cert_, " 2>", dir_ / "log");
+    if (std::system(command.c_str()) != 0) abort();
+    server_.emplace(std::vector<std::string>{"--synthetic", kSpec, "--tls-cert", cert_, "--tls-key", key_});
+  }
+
+  const testing::TempDir dir_;
+  const std::string key_ = dir_ / "key.pem", cert_ = dir_ / "cert.pem";
+  std::optional<BucketdProcess> server_;
+};
+
+TEST_F(TlsTest, AnOwnAuthorityIsTrustedWhenNamed) {
+  StoreSettings settings = SettingsFor(server_->url());
+  settings.transport.ca_file = cert_;
+  BlockingStore store(settings);
+  const std::string key = FirstKey(store);
+  ASSERT_OK_AND_ASSIGN(const std::string data, store.Get(key, {5, 2000}));
+  EXPECT_EQ(data, Expected(key, 5, 1995));
+}
+
+TEST_F(TlsTest, AnUnknownAuthorityIsRefusedAtOnce) {
+  BlockingStore store(SettingsFor(server_->url()));
+  EXPECT_THAT(store.List(), StatusIs(absl::StatusCode::kUnavailable,
+                                     AllOf(HasSubstr("certificate is not trusted"), HasSubstr("ca_file="))));
+  EXPECT_EQ(store->metrics().retries, 0u);
+}
+
+TEST_F(TlsTest, AnotherHostsCertificateIsRefused) {
+  StoreSettings settings = SettingsFor(absl::StrCat("https://127.0.0.2:", server_->port()));
+  settings.transport.ca_file = cert_;
+  BucketdProcess other(
+      {"--listen", "127.0.0.2:0", "--synthetic", kSpec, "--tls-cert", cert_, "--tls-key", key_});
+  settings.url = other.url();
+  EXPECT_THAT(BlockingStore(settings).List(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not trusted")));
+}
+
+TEST_F(TlsTest, VerificationCanBeSwitchedOff) {
+  StoreSettings settings = SettingsFor(server_->url());
+  settings.transport.check_certificate = false;
+  EXPECT_OK(BlockingStore(settings).List());
+}
+
+TEST_F(TlsTest, HttpToAnHttpsPortIsNamed) {
+  StoreSettings settings = SettingsFor(absl::StrCat("http://127.0.0.1:", server_->port()));
+  EXPECT_THAT(BlockingStore(settings).List(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("http://127.0.0.1")));
+}
+
+TEST_F(TlsTest, HttpsToAnHttpPortIsNamed) {
+  BucketdProcess plain({"--synthetic", kSpec});
+  StoreSettings settings = OneAttempt(SettingsFor(absl::StrCat("https://127.0.0.1:", plain.port())));
+  settings.transport.connect_timeout =
+      absl::Milliseconds(300);  // The server waits for a request line that never comes.
+  EXPECT_THAT(
+      BlockingStore(settings).List(),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("TLS was not set up within 300ms; is url= right")));
+}
+
+TEST_F(TlsTest, ACaFileMustBeReadable) {
+  StoreSettings settings = SettingsFor(server_->url());
+  settings.transport.ca_file = dir_ / "absent.pem";
+  StaticCredentials credentials(TestKeys());
+  EXPECT_THAT(MakeObjectStore(settings, credentials, Clock::Real()),
+              StatusIs(absl::StatusCode::kNotFound, AllOf(HasSubstr("ca_file"), HasSubstr("absent.pem"))));
+}
+
+}  // namespace
+}  // namespace bucketvol

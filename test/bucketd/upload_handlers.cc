@@ -280,14 +280,14 @@ Outcome<Reply> ListUploads(Call& call) {
   }
   std::string markers;
   if (truncated || request.dialect == Dialect::kOss) {  // OSS writes them always, and oss2 looks for them.
-    markers = absl::StrCat(Element("NextKeyMarker", truncated ? last.first : ""),
+    markers = absl::StrCat(EncodedElement(request, "NextKeyMarker", truncated ? last.first : ""),
                            Element("NextUploadIdMarker", truncated ? last.second : ""));
   }
-  return XmlReply(absl::StrCat(Root(request, "ListMultipartUploadsResult"),
-                               Element("Bucket", request.bucket()), Element("KeyMarker", marker.first),
-                               Element("UploadIdMarker", marker.second), markers, "<MaxUploads>", limit,
-                               "</MaxUploads><IsTruncated>", truncated ? "true" : "false", "</IsTruncated>",
-                               items, "</ListMultipartUploadsResult>"));
+  return XmlReply(absl::StrCat(
+      Root(request, "ListMultipartUploadsResult"), Element("Bucket", request.bucket()),
+      EncodedElement(request, "KeyMarker", marker.first), Element("UploadIdMarker", marker.second), markers,
+      "<MaxUploads>", limit, "</MaxUploads><IsTruncated>", truncated ? "true" : "false", "</IsTruncated>",
+      items, "</ListMultipartUploadsResult>"));
 }
 
 }  // namespace bucketvol::bucketd

@@ -127,12 +127,7 @@ class Session:
             client.bucket = self._bucket(number, case, client, server)
         except (AssertionError, OSError) as error:
             return {"exception": f"the bucket could not be prepared: {error}"}
-        bucket = client.bucket
-        try:
-            return suite.ask(case, client)
-        finally:
-            if case.bucket is None and server.name.startswith("bucketd"):
-                self._drop(bucket, server)
+        return suite.ask(case, client)
 
     @staticmethod
     def _runs_on(case, server):
@@ -177,15 +172,6 @@ class Session:
         admin.bucket = f"c{number:03d}-{client.name}-{server.sort}"[:63].lower()
         admin.must(admin.create_bucket())
         return admin.bucket
-
-    def _drop(self, bucket, server):
-        """Removes a bucket of our server, which watches each of them by a kernel object of which there are few."""
-        admin = self._admins[server.name]
-        admin.bucket = bucket
-        keys = admin.list().get("sdk-keys", [])
-        if keys:
-            admin.must(admin.delete_many(keys))
-        admin.must(admin.delete_bucket())
 
     def _shared(self, fixture, server):
         admin = self._admins[server.name]

@@ -339,8 +339,8 @@ void ListerCore::OnFault(Interval& interval, const absl::Status& fault) {
   Stop(fault);
 }
 
-// A service may say "there is more" without showing any of it, by mistake or because it passed over deleted keys. Asked again
-// it often does better; if it insists, its token leads on, as long as that changes.
+// A service may say "there is more" without showing any of it, by mistake or because it passed over deleted
+// keys. Asked again it often does better; if it insists, its token leads on, as long as that changes.
 void ListerCore::OnEmptyPage(Interval& interval, ListPage page) {
   std::string after;
   {
@@ -356,8 +356,8 @@ void ListerCore::OnEmptyPage(Interval& interval, ListPage page) {
     }
     after = interval.after;
   }
-  Stop(absl::DataLossError(
-      absl::StrCat("the service says that there are more keys, but lists none after \"", Printable(after), "\"")));
+  Stop(absl::DataLossError(absl::StrCat("the service says that there are more keys, but lists none after \"",
+                                        Printable(after), "\"")));
 }
 
 void ListerCore::OnPage(Answer answer) {

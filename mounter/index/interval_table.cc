@@ -11,15 +11,20 @@ namespace {
 
 // A part of fewer pages is not worth the page that is cut in two where it ends.
 constexpr double kLeastPartPages = 1.5;
-// Parts are not cut shorter than this to save memory: it would cost too many requests.
-constexpr double kLeastMaxPartPages = 8;
+// Stretches are cut about so often until they are read: to give all streams work, and to keep it even at the end.
+constexpr double kCutsPerStretch = 2;
+// No interval is taken to be longer than so many times what has been read, and some pages: guesses may be without measure.
+constexpr double kForesight = 2;
+constexpr double kForesightPages = 4;
 // Requests that may be lost by splitting: this share of the useful ones and so many per stream.
 constexpr double kLostShare = 0.035;
-constexpr double kLostShareStarving = 0.2;  // When there is little else to do.
+constexpr double kLostShareStarving = 0.05;  // When there is little else to do.
 constexpr double kLostPerStream = 1.5;
 // What a split costs on average: the cut page, and now and then an empty part.
 constexpr double kSplitCost = 0.7;
-constexpr int kSurprises = 3;
+// An interval that is so many times longer than foretold, and so many pages, shows that the map is wrong there.
+constexpr double kOverdueFactor = 2;
+constexpr double kOverduePages = 3;
 // So many splits in a row that found nothing: leave the interval alone for a while.
 constexpr int kMissedSplits = 3;
 constexpr absl::Duration kSplitPause = absl::Seconds(1);
@@ -37,7 +42,8 @@ void IntervalTable::AddLandmarks(std::vector<std::string> points, KeyMap::Landma
   map_.AddLandmarks(std::move(points), kind);
   for (Interval& interval : intervals_) {
     if (interval.state == Interval::State::kDone) continue;
-    interval.pages_left = map_.Pages(StretchOf(interval));
+    interval.due = Interval::kNotDue;
+    Estimate(interval);
   }
 }
 
@@ -64,7 +70,14 @@ KeyStretch IntervalTable::StretchOf(const Interval& interval) const {
           interval.page,
           interval.pages_in_directory,
           interval.pages_in_landmark,
-          interval.surprises < kSurprises ? Trust::kYes : Trust::kNo};
+          interval.trust};
+}
+
+void IntervalTable::Estimate(Interval& interval) {
+  if (interval.pages_read > interval.due) interval.trust = Trust::kNo;
+  interval.pages_left = map_.Pages(StretchOf(interval));
+  const double due = interval.pages_read + kOverdueFactor * interval.pages_left + kOverduePages;
+  interval.due = std::min(interval.due, due);
 }
 
 Interval* IntervalTable::PlanFront() {
@@ -73,17 +86,26 @@ Interval* IntervalTable::PlanFront() {
   return &front();
 }
 
-double IntervalTable::MaxPartPages(int limit) const {
-  return std::max(kLeastMaxPartPages, settings_.read_ahead_pages / limit);
+// What splitting may still cost, when so many pages are yet to come.
+double IntervalTable::Credit(double share, int streams, double pages) const {
+  return share * (useful_ + pages) + kLostPerStream * streams - lost_ - kSplitCost * probes_out_;
 }
 
-// How many pages one stream should have before it: an equal share of what is left, within bounds.
+// How many pages one stream should have before it: an equal share of what is left; less where all that is read ahead could
+// not be kept; but not so few that cutting everything to that length would cost too many requests.
 double IntervalTable::PartPages(int limit) const {
+  const double plausible = kForesight * (useful_ + kForesightPages);
+  double guessed = 0;
   double pages = 0;
   for (const Interval& interval : intervals_) {
-    if (interval.state != Interval::State::kDone) pages += std::max(1.0, interval.pages_left);
+    if (interval.state == Interval::State::kDone) continue;
+    guessed += std::max(interval.pages_left, 1.0);
+    pages += std::clamp(interval.pages_left, 1.0, plausible);
   }
-  return std::clamp(pages / limit, kLeastPartPages, MaxPartPages(limit));
+  const double longest = std::max(kLeastPartPages, settings_.read_ahead_pages / limit);
+  const double credit = std::max(1.0, Credit(kLostShare, std::max(peak_, limit), pages));
+  const double affordable = kCutsPerStretch * kSplitCost * pages / credit;
+  return std::max(std::clamp(guessed / limit, kLeastPartPages, longest), affordable);
 }
 
 // Whether there is anything to say where it could be split: a page, or landmarks.
@@ -103,9 +125,8 @@ bool IntervalTable::MaySplit(const Interval& interval, absl::Duration now) const
 int IntervalTable::SplitBudget(int in_flight, int more) const {
   const int streams = std::max(peak_, in_flight + more);
   const bool starving = 4 * in_flight < streams;
-  const double share = starving ? kLostShareStarving : kLostShare;
-  const double allowed = share * useful_ + kLostPerStream * streams - lost_ - kSplitCost * probes_out_;
-  return std::max(0, static_cast<int>(allowed / kSplitCost));
+  const double credit = Credit(starving ? kLostShareStarving : kLostShare, streams, 0);
+  return std::max(0, static_cast<int>(credit / kSplitCost));
 }
 
 std::vector<Interval*> IntervalTable::Plan(int idle, int limit, absl::Duration now) {
@@ -122,7 +143,7 @@ std::vector<Interval*> IntervalTable::Plan(int idle, int limit, absl::Duration n
     if (parts < 2 || left() == 0 || !MaySplit(*it, now)) continue;
     const int wanted = std::min(static_cast<int>(parts) - 1, left());
     const int count = std::min(wanted, SplitBudget(limit - left(), wanted));
-    if (count > 0) Split(it, count, std::min(it->pages_left / (count + 1), MaxPartPages(limit)), chosen);
+    if (count > 0) Split(it, count, std::min(it->pages_left / (count + 1), part), chosen);
   }
   peak_ = std::max(peak_, limit - left());
   return chosen;
@@ -154,6 +175,8 @@ void IntervalTable::Split(Iterator interval, int count, double part, std::vector
     chosen.push_back(&*made);
   }
   interval->pages_left = std::min(part, pages);
+  interval->due = Interval::kNotDue;
+  interval->trust = Trust::kYes;
   interval->probes_out = static_cast<int>(points.size());
   interval->probe_hit = false;
   probes_out_ += interval->probes_out;
@@ -178,6 +201,7 @@ void IntervalTable::CountPage(Interval& interval, const PageNews& news) {
   page_capacity_ = std::max(page_capacity_, news.received);
   const double kept = static_cast<double>(news.kept.size()) / static_cast<double>(page_capacity_);
   useful_ += kept;
+  interval.pages_read += kept;
   lost_ += 1 - kept;
   map_.LearnPage({.stretch = StretchOf(interval),
                   .after_is_key = !interval.begins_at_point && !interval.after.empty(),
@@ -202,8 +226,8 @@ void IntervalTable::TakePage(Interval& interval, const PageNews& news) {
   const bool ended = news.received > news.kept.size() || !news.truncated ||
                      (interval.end && interval.after >= *interval.end);
   interval.state = ended ? Interval::State::kDone : Interval::State::kWaiting;
-  interval.surprises = interval.pages_left < kLeastPartPages ? interval.surprises + 1 : 0;
-  interval.pages_left = ended ? 0 : map_.Pages(StretchOf(interval));
+  interval.pages_left = 0;
+  if (!ended) Estimate(interval);
 }
 
 bool IntervalTable::HasKeysBehind(const Interval& interval) const {

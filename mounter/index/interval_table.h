@@ -15,6 +15,7 @@ namespace bucketvol {
 
 /// A stretch of the key space that is listed from left to right by one request at a time.
 struct Interval {
+  static constexpr double kNotDue = 1e18;
   enum class State {
     kWaiting,  // For a stream.
     kAsking,   // A request is in flight.
@@ -38,7 +39,9 @@ struct Interval {
   double pages_in_directory = 0;  // Read in the directory that `after` is in.
   double pages_in_landmark = 0;   // Read since a landmark was passed.
   double pages_left = 1;          // A guess.
-  int surprises = 0;              // Pages in a row that were full although hardly any was left.
+  double pages_read = 0;
+  double due = kNotDue;           // It should have ended when so many had been read;
+  Trust trust = Trust::kYes;      // no longer, when it had not.
 
   uint64_t source = 0;     // The interval that this one was split off; 0: none.
   int probes_out = 0;      // Intervals split off whose first page has not come.
@@ -109,11 +112,12 @@ class IntervalTable {
 
   Iterator Find(const Interval& interval);
   KeyStretch StretchOf(const Interval& interval) const;
+  void Estimate(Interval& interval);
+  double Credit(double share, int streams, double pages) const;
   double PartPages(int limit) const;
   bool Known(const Interval& interval) const;
   bool MaySplit(const Interval& interval, absl::Duration now) const;
   int SplitBudget(int in_flight, int more) const;
-  double MaxPartPages(int limit) const;
   void Split(Iterator interval, int count, double part, std::vector<Interval*>& chosen);
   void NoteProbe(Interval& interval, bool hit);
   void CountPage(Interval& interval, const PageNews& news);

@@ -5,6 +5,7 @@
 #include "test/index/lister_shapes.h"
 #include "test/support/fake_object_store.h"
 #include "test/support/status_matchers.h"
+#include "test/support/temp_dir.h"
 #include "test/support/virtual_time.h"
 
 namespace bucketvol::testing {
@@ -48,7 +49,8 @@ TEST_P(ListerPaceTest, StaysWithinRequestsAndTime) {
   store.ForgetRequests();
   store.SetLatency([](const FakeRequest&) { return absl::Milliseconds(100); });
   ComparingSink sink(*sequence);
-  Lister lister(store, time, time, {.memory_bytes = 256 << 20});
+  const TempDir directory;
+  Lister lister(store, time, time, {.spill_directory = directory.path()});
   time.RunInBackground();
   ASSERT_OK(lister.Run(sink, nullptr));
   const double took = absl::ToDoubleSeconds(time.Elapsed());

@@ -4,7 +4,8 @@
 
 namespace bucketvol {
 
-/// Tells the time. Injected everywhere, so that tests step it instead of sleeping. Implementations are thread-safe.
+/// Tells the time. Injected everywhere, so that tests step it instead of sleeping. Implementations are
+/// thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;

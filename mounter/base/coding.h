@@ -13,7 +13,8 @@ namespace bucketvol {
 template <typename Int>
 inline void StoreLittle(void* where, Int value) {
   auto* bytes = static_cast<unsigned char*>(where);
-  for (unsigned i = 0; i < sizeof(Int); ++i) bytes[i] = static_cast<unsigned char>(static_cast<uint64_t>(value) >> (8 * i));
+  for (unsigned i = 0; i < sizeof(Int); ++i)
+    bytes[i] = static_cast<unsigned char>(static_cast<uint64_t>(value) >> (8 * i));
 }
 
 template <typename Int>
@@ -31,10 +32,12 @@ inline void AppendLittle(std::string& out, Int value) {
   out.append(bytes, sizeof(Int));
 }
 
-/// Appends `value` as a varint: seven bits a byte, low bits first, high bit set on all but the last (LEB128; ≤ 10 bytes).
+/// Appends `value` as a varint: seven bits a byte, low bits first, high bit set on all but the last (LEB128;
+/// ≤ 10 bytes).
 void AppendVarint(std::string& out, uint64_t value);
 
-/// Takes a varint off the front of `in`. nullopt, with `in` unspecified, when it is cut off or longer than 64 bits.
+/// Takes a varint off the front of `in`. nullopt, with `in` unspecified, when it is cut off or longer than 64
+/// bits.
 std::optional<uint64_t> ConsumeVarint(absl::string_view& in);
 
 }  // namespace bucketvol

@@ -12,18 +12,24 @@ namespace {
 
 absl::StatusCode CodeOf(int error) {
   switch (error) {
-    case ENOENT: return absl::StatusCode::kNotFound;
+    case ENOENT:
+      return absl::StatusCode::kNotFound;
     case EACCES:
-    case EPERM: return absl::StatusCode::kPermissionDenied;
-    case EEXIST: return absl::StatusCode::kAlreadyExists;
+    case EPERM:
+      return absl::StatusCode::kPermissionDenied;
+    case EEXIST:
+      return absl::StatusCode::kAlreadyExists;
     case EBUSY:
-    case EAGAIN: return absl::StatusCode::kUnavailable;
+    case EAGAIN:
+      return absl::StatusCode::kUnavailable;
     case ENOSPC:
     case EDQUOT:
     case EMFILE:
     case ENFILE:
-    case ENOMEM: return absl::StatusCode::kResourceExhausted;
-    case EINVAL: return absl::StatusCode::kInvalidArgument;
+    case ENOMEM:
+      return absl::StatusCode::kResourceExhausted;
+    case EINVAL:
+      return absl::StatusCode::kInvalidArgument;
   }
   return absl::StatusCode::kInternal;
 }

@@ -25,9 +25,11 @@ class Executor {
   virtual void PostAfter(absl::Duration delay, Task task) = 0;
 };
 
-/// A fixed number of threads over one unbounded queue. Tasks may block only as `docs/threading.md` allows for the pool.
+/// A fixed number of threads over one unbounded queue. Tasks may block only as `docs/threading.md` allows for
+/// the pool.
 ///
-/// The destructor runs every task already posted without delay, drops delayed ones that are not yet due, and joins.
+/// The destructor runs every task already posted without delay, drops delayed ones that are not yet due, and
+/// joins.
 class ThreadPool final : public Executor {
  public:
   /// `name` (at most 12 bytes) shows in `ps -L`. `threads` ≥ 1.

@@ -87,13 +87,14 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
   absl::Cleanup drop = [&] { unlink(temporary.c_str()); };
   RETURN_IF_ERROR(WriteAllAt(fd.get(), content, 0, temporary));
   if (fsync(fd.get()) != 0) return ErrnoToStatus(errno, absl::StrCat("fsync ", temporary));
-  if (rename(temporary.c_str(), path.c_str()) != 0) return ErrnoToStatus(errno, absl::StrCat("rename to ", path));
+  if (rename(temporary.c_str(), path.c_str()) != 0)
+    return ErrnoToStatus(errno, absl::StrCat("rename to ", path));
   std::move(drop).Cancel();
   return SyncDirectory(ParentOf(path));
 }
 
 absl::Status MakeDirectories(const std::string& path, unsigned mode) {
-  for (size_t end = path.find('/', 1); ; end = path.find('/', end + 1)) {
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string prefix = path.substr(0, end);
     if (mkdir(prefix.c_str(), mode) != 0 && errno != EEXIST) {
       return ErrnoToStatus(errno, absl::StrCat("make directory ", prefix));

@@ -23,7 +23,8 @@ absl::Status ReadExactlyAt(int fd, absl::Span<char> out, uint64_t offset, absl::
 /// Reads a whole file of at most `limit` bytes; a longer one is a ResourceExhausted error.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path, size_t limit);
 
-/// Writes `path` so that readers see the old or the new content, whole: temporary file, fsync, rename, fsync of the directory.
+/// Writes `path` so that readers see the old or the new content, whole: temporary file, fsync, rename, fsync
+/// of the directory.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content, unsigned mode = 0600);
 
 /// Makes `path` and its missing parents with `mode`. An existing directory is fine.

@@ -15,10 +15,14 @@ LogSettings g_settings;  // Written once, before threads start.
 
 absl::string_view Name(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug: return "debug";
-    case LogLevel::kInfo: return "info";
-    case LogLevel::kWarning: return "warning";
-    case LogLevel::kError: return "error";
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarning:
+      return "warning";
+    case LogLevel::kError:
+      return "error";
   }
   return "?";
 }
@@ -27,9 +31,12 @@ absl::string_view Name(LogLevel level) {
 size_t Utf8SequenceLength(absl::string_view s) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
   size_t length = 0;
-  if (byte(0) >= 0xC2 && byte(0) <= 0xDF) length = 2;
-  else if (byte(0) >= 0xE0 && byte(0) <= 0xEF) length = 3;
-  else if (byte(0) >= 0xF0 && byte(0) <= 0xF4) length = 4;
+  if (byte(0) >= 0xC2 && byte(0) <= 0xDF)
+    length = 2;
+  else if (byte(0) >= 0xE0 && byte(0) <= 0xEF)
+    length = 3;
+  else if (byte(0) >= 0xF0 && byte(0) <= 0xF4)
+    length = 4;
   if (length == 0 || s.size() < length) return 0;
   for (size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
@@ -61,7 +68,8 @@ void Log(LogLevel level, absl::string_view message) {
   const std::string text = Printable(message, 16 * 1024);
   std::string line;
   if (g_settings.format == LogFormat::kJson) {
-    line = absl::StrCat("{\"time\":\"", time, "\",\"level\":\"", Name(level), "\",\"message\":", JsonQuoted(text), "}\n");
+    line = absl::StrCat("{\"time\":\"", time, "\",\"level\":\"", Name(level),
+                        "\",\"message\":", JsonQuoted(text), "}\n");
   } else {
     line = absl::StrCat(time, " ", Name(level), " ", text, "\n");
   }

@@ -83,15 +83,27 @@ absl::Time KeptUntil(const std::string& directory) {
   return absl::FromUnixSeconds(seconds);
 }
 
-void CollectOne(const std::string& directory, absl::Time now) {
+// What a killed builder left beside the files of an index. The caller holds the build lock.
+void RemoveDebris(const std::string& directory) {
+  for (const std::string& name : NamesIn(directory)) {
+    const bool known = name == kManifestName || name == kMetaName || name == kTableName ||
+                       name == kBuildLock + 1 || name == kUseLock + 1;
+    if (!known) unlink(absl::StrCat(directory, "/", name).c_str());
+  }
+}
+
+// False: it is being built.
+bool CollectOne(const std::string& directory, absl::Time now) {
   auto build = OpenFile(directory + kBuildLock, O_RDWR | O_CREAT);
   auto use = OpenFile(directory + kUseLock, O_RDWR | O_CREAT);
-  if (!build.ok() || !use.ok()) return;
-  if (!TryLock(*build, Lock::kExclusive, directory).value_or(false)) return;
-  if (!TryLock(*use, Lock::kExclusive, directory).value_or(false)) return;
-  if (HasManifest(directory) && now < KeptUntil(directory)) return;
+  if (!build.ok() || !use.ok()) return true;
+  if (!TryLock(*build, Lock::kExclusive, directory).value_or(false)) return false;
+  RemoveDebris(directory);
+  if (!TryLock(*use, Lock::kExclusive, directory).value_or(false)) return true;
+  if (HasManifest(directory) && now < KeptUntil(directory)) return true;
   LogInfo("removing an index that nobody uses: ", directory);
   RemoveIndex(directory);
+  return true;
 }
 
 }  // namespace
@@ -132,15 +144,19 @@ absl::StatusOr<IndexLease> IndexStore::Claim(const IndexKey& key, const Cancella
     ASSIGN_OR_RETURN(const bool used, TryLock(use, Lock::kShared, directory));
     if (!used)
       return absl::InternalError(absl::StrCat("somebody locks an index without building it: ", directory));
+    RemoveDebris(directory);
     return IndexLease(directory, *std::move(build), std::move(use));
   }
   return absl::CancelledError("interrupted");
 }
 
-void IndexStore::Collect() const {
+bool IndexStore::Collect() const {
+  bool complete = true;
   for (const std::string& name : NamesIn(directory_)) {
-    CollectOne(absl::StrCat(directory_, "/", name), clock_.WallNow());
+    complete &= CollectOne(absl::StrCat(directory_, "/", name), clock_.WallNow());
   }
+  rmdir(directory_.c_str());  // Goes only when empty.
+  return complete;
 }
 
 }  // namespace bucketvol

@@ -60,8 +60,9 @@ class IndexStore {
 
   /// Claims the directory of an index; waits while another process builds it. Cancelled by `cancellation`.
   absl::StatusOr<IndexLease> Claim(const IndexKey& key, const Cancellation& cancellation) const;
-  /// Removes what nobody uses and whose time is over.
-  void Collect() const;
+  /// Removes what nobody uses and whose time is over, and what killed builders left. False: some index is
+  /// being built, and was not looked at.
+  bool Collect() const;
 
  private:
   std::string directory_;

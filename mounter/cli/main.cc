@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "mounter/base/clock.h"
+#include "mounter/base/log.h"
 #include "mounter/base/status_macros.h"
 #include "mounter/cli/arguments.h"
 #include "mounter/cli/command_context.h"
@@ -126,6 +127,8 @@ int Main(const std::string& program, const std::vector<std::string>& words) {
   if (words.size() == 1 && words[0] == "worker") {
     return Worker(Channel(UniqueFd(kWorkerSocket)), Clock::Real()).Run();
   }
+  // A command says what it has to say itself, in one line.
+  SetLogging({.level = LogLevel::kError});
   const bool helper = absl::EndsWith(program, "mount.bucketvol");
   Console console;
   const absl::Status status = helper ? RunMountHelper(words, console) : RunCommand(words, console);

@@ -3,15 +3,21 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "absl/time/clock.h"
+#include "mounter/base/clock.h"
 #include "mounter/base/status_macros.h"
 #include "mounter/cli/exit_code.h"
 #include "mounter/cli/guard_launcher.h"
+#include "mounter/cli/index_store.h"
 #include "mounter/cli/interrupts.h"
 #include "mounter/cli/mount_point.h"
 #include "mounter/cli/volume_request.h"
 
 namespace bucketvol {
 namespace {
+
+constexpr int kSweepAttempts = 50;
+constexpr absl::Duration kSweepPause = absl::Milliseconds(20);
 
 absl::Status StatusOfResult(const Message& message) {
   const std::string text = message.Strings(1)[0];
@@ -54,6 +60,28 @@ absl::Status AwaitResult(GuardLaunch& launch, const UniqueFd& interrupts, Consol
   }
 }
 
+// From the start of the guard to its commitment; with --foreground to the end of the mount.
+absl::Status LaunchAndAwait(const GuardSettings& settings, const UniqueFd& interrupts, Console& console) {
+  ASSIGN_OR_RETURN(GuardLaunch launch, GuardLaunch::Start(settings));
+  RETURN_IF_ERROR(AwaitResult(launch, interrupts, console));
+  // A signal that came together with the result wins: who interrupts wants no mount.
+  if (WasInterrupted(interrupts)) return InterruptedError("interrupted");
+  RETURN_IF_ERROR(launch.Commit());
+  if (settings.attached == KeepAttached::kNo) return absl::OkStatus();
+  const absl::Status end = AwaitResult(launch, interrupts, console);
+  launch.channel().Close();
+  launch.AwaitEnd();
+  // Ending a foreground mount by Ctrl-C is the usual way.
+  return ExitCodeOf(end) == kExitInterrupted ? absl::OkStatus() : end;
+}
+
+// A worker that was killed cannot remove its unfinished index, and one that is still dying holds its lock.
+void SweepIndexes(const std::string& state_dir) {
+  const IndexStore indexes(state_dir, Clock::Real());
+  for (int attempt = 0; attempt < kSweepAttempts && !indexes.Collect(); ++attempt)
+    absl::SleepFor(kSweepPause);
+}
+
 }  // namespace
 
 absl::Status RunMount(const CommandContext& context, const Arguments& arguments, Console& console) {
@@ -74,17 +102,9 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   settings.spec = request.spec.Reveal();
 
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
-  ASSIGN_OR_RETURN(GuardLaunch launch, GuardLaunch::Start(settings));
-  RETURN_IF_ERROR(AwaitResult(launch, interrupts, console));
-  // A signal that came together with the result wins: who interrupts wants no mount.
-  if (WasInterrupted(interrupts)) return InterruptedError("interrupted");
-  RETURN_IF_ERROR(launch.Commit());
-  if (settings.attached == KeepAttached::kNo) return absl::OkStatus();
-  const absl::Status end = AwaitResult(launch, interrupts, console);
-  launch.channel().Close();
-  launch.AwaitEnd();
-  // Ending a foreground mount by Ctrl-C is the usual way.
-  return ExitCodeOf(end) == kExitInterrupted ? absl::OkStatus() : end;
+  const absl::Status status = LaunchAndAwait(settings, interrupts, console);
+  if (!status.ok()) SweepIndexes(request.options.state_dir);
+  return status;
 }
 
 }  // namespace bucketvol

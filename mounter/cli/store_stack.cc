@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "mounter/base/status_macros.h"
 #include "mounter/cli/credential_spec.h"
 #include "mounter/objstore/credentials_file.h"
+#include "mounter/options/proxy.h"
 
 namespace bucketvol {
 namespace {
@@ -36,15 +36,6 @@ Addressing AddressingOf(AddressingStyle style) {
   return Addressing::kAuto;
 }
 
-// "http://user:password@host:port"; the user name of the environment never becomes part of the options.
-std::string ProxyUrl(const std::string& proxy, const Secret& credentials) {
-  if (credentials.empty()) return proxy;
-  const size_t scheme_end = proxy.find("://");
-  if (scheme_end == std::string::npos) return proxy;
-  return absl::StrCat(proxy.substr(0, scheme_end + 3), credentials.Reveal(), "@",
-                      proxy.substr(scheme_end + 3));
-}
-
 }  // namespace
 
 absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec) {
@@ -60,7 +51,7 @@ absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec) {
   settings.transport.connect_timeout = options.connect_timeout;
   settings.transport.ca_file = options.ca_file;
   settings.transport.check_certificate = options.check_certificate;
-  settings.transport.proxy.proxy = ProxyUrl(options.proxy, spec.proxy_credentials);
+  settings.transport.proxy.proxy = ProxyWithCredentials(options.proxy, spec.proxy_credentials).Reveal();
   settings.transport.proxy.no_proxy = options.no_proxy;
   settings.request_rate = options.request_rate;
   // A request's time is over with the reader's; what is left after the last attempt goes to the answer.

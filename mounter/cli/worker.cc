@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -47,7 +49,10 @@ LogLevel LevelOf(absl::string_view name) {
 }  // namespace
 
 Worker::Worker(Channel guard, const Clock& clock)
-    : guard_(std::move(guard)), clock_(clock), cancellation_(std::make_shared<Cancellation>()) {}
+    : guard_(std::move(guard)),
+      clock_(clock),
+      cancellation_(std::make_shared<Cancellation>()),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 Worker::~Worker() = default;
 
@@ -83,6 +88,7 @@ absl::Status Worker::Work() {
     absl::MutexLock lock(&mu_);
     ended_ = true;
   }
+  WakeListener();
   listener.join();
   return status;
 }
@@ -155,6 +161,7 @@ absl::StatusOr<IndexManifest> Worker::Build(ObjectStore& store, const std::strin
     job_ = &job;
     job_start_ = clock_.Elapsed();
   }
+  WakeListener();
   absl::Cleanup forget = [&] {
     absl::MutexLock lock(&mu_);
     job_ = nullptr;
@@ -194,20 +201,33 @@ void Worker::WarnOf(const IndexManifest& manifest) {
   }
 }
 
+void Worker::WakeListener() {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof one);
+}
+
+bool Worker::AwaitEvent() {
+  bool building;
+  {
+    absl::MutexLock lock(&mu_);
+    building = job_ != nullptr;
+  }
+  pollfd ready[] = {{guard_.fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+  poll(ready, 2, building ? kProgressMs : -1);
+  uint64_t count;
+  [[maybe_unused]] const ssize_t got = ready[1].revents == 0 ? 0 : read(wake_.get(), &count, sizeof count);
+  absl::MutexLock lock(&mu_);
+  return !ended_;
+}
+
 void Worker::Listen() {
-  while (true) {
-    pollfd ready{guard_.fd(), POLLIN, 0};
-    poll(&ready, 1, kProgressMs);
-    {
-      absl::MutexLock lock(&mu_);
-      if (ended_) return;
-    }
+  Channel::Received received = Channel::Received::kNothing;
+  while (received != Channel::Received::kClosed) {
+    if (!AwaitEvent()) return;
     TellProgress();
-    if (ready.revents == 0) continue;
     Message message;
-    const Channel::Received received = guard_.Receive(message);
+    received = guard_.Receive(message);
     if (received == Channel::Received::kMessage) OnMessage(message);
-    if (received == Channel::Received::kClosed) break;
   }
   // The guard wants no more of us, or is dead.
   cancellation_->Cancel();

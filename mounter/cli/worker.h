@@ -47,6 +47,9 @@ class Worker {
 
   // The listening thread.
   void Listen();
+  /// Waits for the guard's word, WakeListener, or the time of the next progress. False: it is over.
+  bool AwaitEvent() ABSL_LOCKS_EXCLUDED(mu_);
+  void WakeListener();
   void OnMessage(const Message& message);
   void TellProgress();
   std::string Status() ABSL_LOCKS_EXCLUDED(mu_);
@@ -54,6 +57,7 @@ class Worker {
   const Channel guard_;  // One thread receives; sends are whole packets.
   const Clock& clock_;
   const std::shared_ptr<Cancellation> cancellation_;
+  const UniqueFd wake_;    // An eventfd.
   VolumeOptions options_;  // Constant once the listening thread runs.
   ReadMetrics reads_;
 

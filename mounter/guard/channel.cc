@@ -5,10 +5,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
+
+#include "mounter/guard/monotonic.h"
 
 namespace bucketvol {
 namespace {
@@ -37,12 +38,6 @@ Outcome<ShortPath> Shorten(const std::string& path) {
   if (name.size() >= sizeof out.address.sun_path) return SystemFailure(ENAMETOOLONG, "socket " + path);
   std::memcpy(out.address.sun_path, name.c_str(), name.size() + 1);
   return out;
-}
-
-int64_t NowMs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
 void TakeDescriptors(msghdr& header, std::vector<UniqueFd>& out) {
@@ -130,12 +125,12 @@ Channel::Received Channel::Receive(Message& out) const {
 }
 
 Channel::Received Channel::ReceiveWaiting(Message& out, int timeout_ms) const {
-  const int64_t end = timeout_ms < 0 ? 0 : NowMs() + timeout_ms;
+  const int64_t end = timeout_ms < 0 ? 0 : MonotonicMs() + timeout_ms;
   while (true) {
     const Received received = Receive(out);
     if (received != Received::kNothing) return received;
     int64_t left = -1;
-    if (timeout_ms >= 0 && (left = end - NowMs()) <= 0) return Received::kNothing;
+    if (timeout_ms >= 0 && (left = end - MonotonicMs()) <= 0) return Received::kNothing;
     pollfd waiting{fd_.get(), POLLIN, 0};
     poll(&waiting, 1, static_cast<int>(left));
   }

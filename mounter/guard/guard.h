@@ -67,6 +67,7 @@ class Guard {
   void OnImage(Message message);
   void OnWorkerExit();
   void OnHelper();
+  void OnHelperLate();
   void OnHelperEnd();
   void OnAttached(Message report);
   void OnUnmounted(const Message& report);
@@ -83,6 +84,7 @@ class Guard {
   void AdvanceEnding();
   void AbortConnection();
   void DismissWorker();
+  void EndFinishing();
   void Finish();
 
   // Answers.
@@ -111,6 +113,7 @@ class Guard {
   std::optional<WorkerProcess> worker_;
   uint64_t generation_ = 0;
   std::optional<HelperChild> helper_;     // Mounts in kAttaching, unmounts in every other phase.
+  bool helper_given_up_ = false;          // It was late, and the connection was aborted for it.
   std::optional<HelperChild> finishing_;  // Has reported and goes on with what nobody waits for.
   std::optional<Mounted> image_;
   int unmount_flags_ = 0;

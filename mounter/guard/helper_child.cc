@@ -10,6 +10,12 @@
 #include <cerrno>
 
 namespace bucketvol {
+namespace {
+
+// A killed process that no system call holds is gone in less than a millisecond.
+constexpr int kEndLimitMs = 500;
+
+}  // namespace
 
 void CloseAllBut(std::vector<int> keep) {
   std::sort(keep.begin(), keep.end());
@@ -42,6 +48,14 @@ Outcome<HelperChild> HelperChild::Start(std::vector<int> keep, const Work& work)
 void HelperChild::Reap() {
   channel_.Close();
   waitpid(pid_, nullptr, 0);
+}
+
+void HelperChild::End() {
+  kill(pid_, SIGKILL);
+  Message message;
+  Channel::Received received = Channel::Received::kMessage;
+  while (received == Channel::Received::kMessage) received = channel_.ReceiveWaiting(message, kEndLimitMs);
+  if (received == Channel::Received::kClosed) Reap();
 }
 
 HelperChild::~HelperChild() {

@@ -17,8 +17,8 @@ namespace bucketvol {
 /// its parent.
 class HelperChild {
  public:
-  /// What the child does. It reports by one packet, and may go on afterwards. Runs after fork: must not wait for
-  /// threads.
+  /// What the child does. It reports by one packet, and may go on afterwards. Runs after fork: must not wait
+  /// for threads.
   using Work = std::function<void(const Channel& parent)>;
 
   /// Starts a child in which only the descriptors of `keep` (and the standard streams) are open. It must not
@@ -39,6 +39,9 @@ class HelperChild {
   }
   /// Takes the exit of a child whose channel has closed; it has nothing more to wait for.
   void Reap();
+  /// Kills the child and waits a moment for its end, so that what it holds is free. A child that a system
+  /// call holds goes on dying alone.
+  void End();
 
  private:
   HelperChild(pid_t pid, Channel channel) : pid_(pid), channel_(std::move(channel)) {}

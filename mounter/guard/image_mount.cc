@@ -37,9 +37,9 @@ Outcome<LoopDevice> MakeLoop(const UniqueFd& file, LoopDevice::DirectIo direct_i
 Outcome<std::vector<LoopDevice>> MakeLoops(const ImagePlan& plan, const UniqueFd& meta,
                                            const UniqueFd& fuse_mount) {
   std::vector<LoopDevice> loops;
-  // The metadata was written a moment ago and lies in the page cache; a file system without direct I/O will
-  // do as well.
-  ASSIGN_OR_FAIL(LoopDevice first, MakeLoop(meta, LoopDevice::DirectIo::kPreferred, plan.read_ahead_kb));
+  // Buffered: EROFS asks for directories block by block, and the file's own read-ahead turns that into large
+  // reads of the disk. A new image lies in the page cache already.
+  ASSIGN_OR_FAIL(LoopDevice first, MakeLoop(meta, LoopDevice::DirectIo::kOff, plan.read_ahead_kb));
   loops.push_back(std::move(first));
   for (uint32_t i = 0; i < plan.devices; ++i) {
     ASSIGN_OR_FAIL(const UniqueFd data, OpenData(fuse_mount, i));

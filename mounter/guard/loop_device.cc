@@ -40,10 +40,11 @@ Outcome<UniqueFd> OpenDevice(int number) {
   return device;
 }
 
-loop_config ConfigFor(const UniqueFd& file) {
+loop_config ConfigFor(const UniqueFd& file, LoopDevice::DirectIo direct_io) {
   loop_config config{};
   config.fd = static_cast<uint32_t>(file.get());
-  config.info.lo_flags = LO_FLAGS_READ_ONLY | LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
+  config.info.lo_flags = LO_FLAGS_READ_ONLY | LO_FLAGS_AUTOCLEAR;
+  if (direct_io == LoopDevice::DirectIo::kRequired) config.info.lo_flags |= LO_FLAGS_DIRECT_IO;
   return config;
 }
 
@@ -57,7 +58,7 @@ Step CheckLoopControl() {
 
 Outcome<LoopDevice> LoopDevice::Attach(const UniqueFd& file, DirectIo direct_io) {
   ASSIGN_OR_FAIL(const UniqueFd control, OpenControl());
-  const loop_config config = ConfigFor(file);
+  const loop_config config = ConfigFor(file, direct_io);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const int number = ioctl(control.get(), LOOP_CTL_GET_FREE);
     if (number < 0) return SystemFailure(errno, "no loop device is free");

@@ -15,10 +15,10 @@ namespace bucketvol {
 /// long as the file does.
 class LoopDevice {
  public:
-  enum class DirectIo { kRequired, kPreferred };
+  enum class DirectIo { kOff, kRequired };
 
-  /// Takes a free device and attaches `file`, with direct I/O and without a partition scan. kRequired: fails
-  /// when the kernel fell back to buffered I/O, which it does silently.
+  /// Takes a free device and attaches `file` without a partition scan. kRequired: fails when the kernel fell
+  /// back to buffered I/O, which it does silently.
   static Outcome<LoopDevice> Attach(const UniqueFd& file, DirectIo direct_io);
 
   /// "/dev/loop3"

@@ -10,8 +10,8 @@ namespace bucketvol {
 class ListingSink {
  public:
   virtual ~ListingSink() = default;
-  /// Takes the next keys; the views are valid during the call only. May block (that is how it slows the lister down).
-  /// An error ends the listing. Called by one thread at a time.
+  /// Takes the next keys; the views are valid during the call only. May block (that is how it slows the
+  /// lister down). An error ends the listing. Called by one thread at a time.
   virtual absl::Status Add(absl::Span<const ListedObject> objects) = 0;
 };
 

@@ -89,7 +89,7 @@ absl::Status Exchange::BadAnswer(absl::string_view why) const {
   StoreError error;
   error.message = std::string(why);
   error.retryable = true;
-  return MakeStoreStatus(absl::StatusCode::kDataLoss, what_, std::move(error));
+  return MakeStoreStatus(absl::StatusCode::kDataLoss, what_, error);
 }
 
 // Whether the cause of the refusal is away, so that the request may go out again.

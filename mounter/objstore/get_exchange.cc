@@ -33,7 +33,7 @@ GetExchange::GetExchange(const ExchangeParts& parts, std::string what, GetReques
 absl::Status GetExchange::Changed(absl::string_view how) const {
   StoreError error;
   error.message = absl::StrCat("the object changed: ", how);
-  return MakeStoreStatus(absl::StatusCode::kFailedPrecondition, what(), std::move(error));
+  return MakeStoreStatus(absl::StatusCode::kFailedPrecondition, what(), error);
 }
 
 // One version has one size, so with the right ETag it is the answer that is wrong.
@@ -48,10 +48,9 @@ absl::Status GetExchange::Accept(const HttpResponseHead& head) {
     return Changed("it has another ETag");
   }
   right_version_ = !request_.if_match.empty() && !etag.empty();
-  const absl::Status status = head.status() == 206 ? CheckPart(head)
-                              : head.status() == 200
-                                  ? CheckWhole(head)
-                                  : BadAnswer(absl::StrCat("unexpected status ", head.status()));
+  absl::Status status = head.status() == 206   ? CheckPart(head)
+                        : head.status() == 200 ? CheckWhole(head)
+                                               : BadAnswer(absl::StrCat("unexpected status ", head.status()));
   if (!status.ok()) return status;
   if (head.ContentLength().value_or(request_.range.size()) != request_.range.size()) {
     return BadAnswer("the answer has another length than the range");

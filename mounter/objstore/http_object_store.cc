@@ -31,7 +31,7 @@ std::string HttpObjectStore::What(absl::string_view verb, absl::string_view key)
 void HttpObjectStore::List(ListRequest request, ListCallback done) {
   const ExchangeParts parts{*transport_, factory_, credentials_, executor_, in_flight_};
   std::string what = What("list", request.prefix);
-  Exchange::Run(std::make_unique<ListExchange>(parts, std::move(what), std::move(request), std::move(done)));
+  Exchange::Run(std::make_unique<ListExchange>(parts, std::move(what), request, std::move(done)));
 }
 
 void HttpObjectStore::Get(GetRequest request, GetSink* sink) {

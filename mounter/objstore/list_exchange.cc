@@ -44,12 +44,12 @@ absl::Status WebPage(absl::string_view what) {
   StoreError error;
   error.http_status = 200;
   error.message = "the endpoint answered with an HTML page, is url= right?";
-  return MakeStoreStatus(absl::StatusCode::kInvalidArgument, what, std::move(error));
+  return MakeStoreStatus(absl::StatusCode::kInvalidArgument, what, error);
 }
 
 }  // namespace
 
-ListExchange::ListExchange(const ExchangeParts& parts, std::string what, ListRequest request,
+ListExchange::ListExchange(const ExchangeParts& parts, std::string what, const ListRequest& request,
                            ListCallback done)
     : Exchange(parts, ListOperation(parts.factory.settings().list_version, request), std::move(what),
                request.deadline, request.cancellation),

@@ -11,7 +11,7 @@ namespace bucketvol {
 /// One page of a listing. The body is collected once, in the buffer that becomes the page's storage.
 class ListExchange final : public Exchange {
  public:
-  ListExchange(const ExchangeParts& parts, std::string what, ListRequest request, ListCallback done);
+  ListExchange(const ExchangeParts& parts, std::string what, const ListRequest& request, ListCallback done);
 
  private:
   absl::Status Accept(const HttpResponseHead& head) override;

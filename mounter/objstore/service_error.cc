@@ -208,7 +208,7 @@ absl::Status StatusOfServiceError(const ServiceError& error, Dialect dialect, ab
   store_error.request_id = error.request_id;
   store_error.retryable = rule.reaction != ErrorRule::kFinal;
   store_error.throttled = rule.reaction == ErrorRule::kThrottled;
-  return MakeStoreStatus(rule.status, context, std::move(store_error));
+  return MakeStoreStatus(rule.status, context, store_error);
 }
 
 bool IsRefusalOfCredentials(const ServiceError& error) {

@@ -62,7 +62,7 @@ std::string Origin(const StoreError& error) {
 
 }  // namespace
 
-absl::Status MakeStoreStatus(absl::StatusCode code, absl::string_view context, StoreError error) {
+absl::Status MakeStoreStatus(absl::StatusCode code, absl::string_view context, const StoreError& error) {
   const std::string message =
       error.message.empty() ? "the service gave no reason" : Printable(error.message, 512);
   absl::Status status(code, absl::StrCat(context, ": ", message, Origin(error)));

@@ -22,7 +22,7 @@ struct StoreError {
 
 /// Makes a Status whose message reads "CONTEXT: MESSAGE (Code, HTTP 403, request id X)" and that carries
 /// `error`.
-absl::Status MakeStoreStatus(absl::StatusCode code, absl::string_view context, StoreError error);
+absl::Status MakeStoreStatus(absl::StatusCode code, absl::string_view context, const StoreError& error);
 
 /// What the service said, or nullopt for a Status that did not come from a store.
 std::optional<StoreError> StoreErrorOf(const absl::Status& status);

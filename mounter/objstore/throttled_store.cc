@@ -70,8 +70,8 @@ void ThrottledStore::List(ListRequest request, ListCallback done) {
   };
   const absl::Duration wait = Admit();
   if (wait == absl::ZeroDuration()) return inner_.List(std::move(request), std::move(watched));
-  std::shared_ptr<Cancellation> cancellation = request.cancellation;
-  room_.Wait(wait, std::move(cancellation),
+  const std::shared_ptr<Cancellation> cancellation = request.cancellation;
+  room_.Wait(wait, cancellation,
              [this, request = std::move(request), watched = std::move(watched)](absl::Status status) mutable {
                if (!status.ok()) return std::move(watched)(std::move(status));
                OnSend();
@@ -83,13 +83,12 @@ void ThrottledStore::Get(GetRequest request, GetSink* sink) {
   auto* const watched = new WatchingSink(*this, *sink);
   const absl::Duration wait = Admit();
   if (wait == absl::ZeroDuration()) return inner_.Get(std::move(request), watched);
-  std::shared_ptr<Cancellation> cancellation = request.cancellation;
-  room_.Wait(wait, std::move(cancellation),
-             [this, request = std::move(request), watched](absl::Status status) mutable {
-               if (!status.ok()) return watched->OnDone(std::move(status));
-               OnSend();
-               inner_.Get(std::move(request), watched);
-             });
+  const std::shared_ptr<Cancellation> cancellation = request.cancellation;
+  room_.Wait(wait, cancellation, [this, request = std::move(request), watched](absl::Status status) mutable {
+    if (!status.ok()) return watched->OnDone(std::move(status));
+    OnSend();
+    inner_.Get(std::move(request), watched);
+  });
 }
 
 void ThrottledStore::Head(std::string key, HeadCallback done) {

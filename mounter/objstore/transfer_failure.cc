@@ -15,7 +15,7 @@ absl::Status Make(absl::StatusCode code, absl::string_view context, std::string 
   StoreError error;
   error.message = std::move(message);
   error.retryable = retry == Retry::kYes;
-  return MakeStoreStatus(code, context, std::move(error));
+  return MakeStoreStatus(code, context, error);
 }
 
 std::string SystemWords(const TransferFailure& failure) {

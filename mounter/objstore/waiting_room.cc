@@ -1,5 +1,6 @@
 #include "mounter/objstore/waiting_room.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -14,6 +15,14 @@ struct WaitingRoom::State : std::enable_shared_from_this<State> {
   };
 
   explicit State(Executor& e) : executor(e) {}
+
+  // Gives `then` a seat; nullopt, with `then` untouched, when the room is closed.
+  std::optional<uint64_t> Sit(Then& then, const std::shared_ptr<Cancellation>& cancellation) {
+    absl::MutexLock lock(&mu);
+    if (closed) return std::nullopt;
+    seats.emplace(next_id, Seat{std::move(then), cancellation, 0});
+    return next_id++;
+  }
 
   // Takes a seat out and goes on with `status`; does nothing when another reason was faster.
   void Leave(uint64_t id, absl::Status status) {
@@ -56,21 +65,13 @@ WaitingRoom::WaitingRoom(Executor& executor) : state_(std::make_shared<State>(ex
 
 WaitingRoom::~WaitingRoom() { Close(); }
 
-void WaitingRoom::Wait(absl::Duration delay, std::shared_ptr<Cancellation> cancellation, Then then) {
-  uint64_t id = 0;
-  {
-    absl::MutexLock lock(&state_->mu);
-    if (!state_->closed) {
-      id = state_->next_id++;
-      state_->seats.emplace(id, State::Seat{std::move(then), cancellation, 0});
-    }
-  }
-  if (id == 0) return std::move(then)(absl::CancelledError("the object store is shutting down"));
-  // A room that closes meanwhile may destroy this object's owner: from here on only the shared state is
-  // touched.
+void WaitingRoom::Wait(absl::Duration delay, const std::shared_ptr<Cancellation>& cancellation, Then then) {
+  // A room that closes meanwhile may destroy this object's owner: only the shared state is touched.
   const std::shared_ptr<State> state = state_;
-  if (cancellation) state->WatchCancellation(id, cancellation);
-  state->executor.PostAfter(delay, [state, id] { state->Leave(id, absl::OkStatus()); });
+  const std::optional<uint64_t> id = state->Sit(then, cancellation);
+  if (!id) return std::move(then)(absl::CancelledError("the object store is shutting down"));
+  if (cancellation) state->WatchCancellation(*id, cancellation);
+  state->executor.PostAfter(delay, [state, id = *id] { state->Leave(id, absl::OkStatus()); });
 }
 
 void WaitingRoom::Close() {

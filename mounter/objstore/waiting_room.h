@@ -23,7 +23,7 @@ class WaitingRoom {
   ~WaitingRoom();
 
   /// `cancellation` may be null. In a closed room `then` runs at once with Cancelled, in this call.
-  void Wait(absl::Duration delay, std::shared_ptr<Cancellation> cancellation, Then then);
+  void Wait(absl::Duration delay, const std::shared_ptr<Cancellation>& cancellation, Then then);
 
   /// Ends every wait with Cancelled, in this call.
   void Close();

@@ -43,8 +43,8 @@ class FuseSession {
 
   /// Serves until the file system is unmounted or Stop is called, then answers what is in flight and returns
   /// OK. After an unmount nothing is in flight any more and reads still pending are forgotten. `files` may
-  /// complete replies later still. Unavailable: the descriptor failed. FailedPrecondition: the kernel's FUSE
-  /// is too old for what we need.
+  /// complete replies later still.
+  /// FailedPrecondition: the kernel refused the session. Any other error: the descriptor failed.
   absl::Status Serve(UniqueFd fd, FileServer& files);
 
   /// Makes Serve take no more requests, answer those it took, and return OK. The kernel keeps what was not

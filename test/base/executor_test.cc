@@ -32,7 +32,7 @@ TEST(ThreadPoolTest, RunsDelayedTasksInOrderOfTheirTime) {
 
 TEST(ThreadPoolTest, DropsDelayedTasksAtTheEnd) {
   std::atomic<int> ran = 0;
-  { 
+  {
     ThreadPool pool("test", 1);
     pool.PostAfter(absl::Hours(1), [&] { ++ran; });
   }

@@ -22,7 +22,8 @@ TEST(FileTest, AtomicWriteReplacesTheWholeFileAndLeavesNoOther) {
 }
 
 TEST(FileTest, ErrorsNameThePath) {
-  EXPECT_THAT(OpenFile("/nonexistent/f", O_RDONLY), StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent/f")));
+  EXPECT_THAT(OpenFile("/nonexistent/f", O_RDONLY),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent/f")));
 }
 
 TEST(FileTest, ReadExactlyRefusesAShortFile) {

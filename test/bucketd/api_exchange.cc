@@ -102,9 +102,9 @@ Outcome<Reply> ApiExchange::Answer(const Settings& settings) {
   if (refusal_.has_value()) return *refusal_;
   Outcome<Nothing> body = body_.Finish(request_);
   if (!body.ok()) return body.error();
-  const bool wrong_etag = fault_.kind == FaultKind::kWrongEtag;
-  Call call = {request_,        service_.buckets(),    now_,      body_, service_.uploads(),
-               settings.region, DamageOf(fault_.kind), wrong_etag};
+  Call call = {request_, service_.buckets(), now_, settings.region, body_, service_.uploads()};
+  call.damage = DamageOf(fault_.kind);
+  call.ignore_if_match = fault_.kind == FaultKind::kWrongEtag;
   Outcome<Reply> reply = HandlerOf(request_.operation)(call);
   if (reply.ok()) ApplyFault(fault_, request_, *reply);
   return reply;

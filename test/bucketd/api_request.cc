@@ -74,6 +74,15 @@ Operation ClassifyService(const ApiRequest& request) {
   return request.http->method == "GET" ? Operation::kListBuckets : Operation::kUnsupported;
 }
 
+// Settings of buckets that are not served. SDKs add parameters of their own (`x-id=…`), which mean nothing.
+bool AsksForSetting(const ApiRequest& request) {
+  constexpr absl::string_view kSettings[] = {"tagging",     "policy",      "cors",    "lifecycle",
+                                             "encryption",  "object-lock", "logging", "website",
+                                             "replication", "inventory",   "referer"};
+  return std::any_of(std::begin(kSettings), std::end(kSettings),
+                     [&request](absl::string_view setting) { return request.Has(setting); });
+}
+
 Operation ClassifyBucketGet(const ApiRequest& request) {
   constexpr std::pair<absl::string_view, Operation> kByParam[] = {
       {"location", Operation::kBucketLocation},     {"acl", Operation::kBucketAcl},
@@ -83,10 +92,7 @@ Operation ClassifyBucketGet(const ApiRequest& request) {
   for (const auto& [param, operation] : kByParam) {
     if (request.Has(param)) return operation;
   }
-  for (const absl::string_view other : {"tagging", "policy", "cors", "lifecycle", "encryption", "object-lock",
-                                        "logging", "website", "replication", "inventory", "referer"}) {
-    if (request.Has(other)) return Operation::kUnsupported;
-  }
+  if (AsksForSetting(request)) return Operation::kUnsupported;
   return request.Param("list-type") == "2" ? Operation::kListObjectsV2 : Operation::kListObjects;
 }
 
@@ -94,7 +100,7 @@ Operation ClassifyBucket(const ApiRequest& request) {
   const absl::string_view method = request.http->method;
   if (method == "GET") return ClassifyBucketGet(request);
   if (method == "HEAD") return Operation::kHeadBucket;
-  if (method == "DELETE") return request.params.empty() ? Operation::kDeleteBucket : Operation::kUnsupported;
+  if (method == "DELETE") return AsksForSetting(request) ? Operation::kUnsupported : Operation::kDeleteBucket;
   if (method == "POST") return request.Has("delete") ? Operation::kBatchDelete : Operation::kUnsupported;
   if (method != "PUT") return Operation::kUnsupported;
   const bool setting = request.Has("acl") || request.Has("versioning") || request.Has("tagging");

@@ -237,7 +237,8 @@ std::optional<ServiceError> CheckScope(Scheme scheme, const Claim& claim, absl::
 
 std::optional<ServiceError> CheckToken(const Claim& claim, const Credentials& credentials) {
   // To the services a temporary key without its token is a key that does not exist.
-  if (claim.token.empty() && !credentials.session_token.empty()) return ServiceError{ErrorKind::kInvalidAccessKey, "", {}};
+  if (claim.token.empty() && !credentials.session_token.empty())
+    return ServiceError{ErrorKind::kInvalidAccessKey, "", {}};
   if (EqualSecrets(claim.token, credentials.session_token.Reveal())) return std::nullopt;
   return ServiceError{ErrorKind::kInvalidToken, "", {}};
 }

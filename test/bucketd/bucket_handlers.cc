@@ -8,9 +8,9 @@
 namespace bucketvol::bucketd {
 namespace {
 
-// The region where none was configured.
-constexpr absl::string_view kUsualOssRegion = "cn-hangzhou";
-constexpr absl::string_view kUsualS3Region = "us-east-1";
+// The regions where none was configured.
+constexpr absl::string_view kOssRegion = "cn-hangzhou";
+constexpr absl::string_view kS3Region = "us-east-1";
 constexpr absl::string_view kOwner = "<Owner><ID>bucketd</ID><DisplayName>bucketd</DisplayName></Owner>";
 // The stored header that holds an object's tags, as the document that goes out.
 constexpr absl::string_view kTagging = "tagging";
@@ -27,9 +27,8 @@ Outcome<Nothing> SetTagging(Call& call, const std::string& document) {
   });
 }
 
-// OSS names a region by its endpoint: oss-cn-hangzhou.
 std::string OssLocation(const Call& call) {
-  return absl::StrCat("oss-", call.region.empty() ? kUsualOssRegion : absl::string_view(call.region));
+  return absl::StrCat("oss-", call.region.empty() ? kOssRegion : call.region);
 }
 
 // Adds up a whole bucket.
@@ -91,9 +90,8 @@ Outcome<Reply> HeadBucket(Call& call) {
   Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
   if (!bucket.ok()) return bucket.error();
   Reply reply;
-  if (call.request.dialect == Dialect::kS3) {
-    reply.Add("x-amz-bucket-region", call.region.empty() ? kUsualS3Region : absl::string_view(call.region));
-  }
+  if (call.request.dialect == Dialect::kS3)
+    reply.Add("x-amz-bucket-region", call.region.empty() ? kS3Region : call.region);
   reply.head_only = true;
   return reply;
 }
@@ -102,9 +100,9 @@ Outcome<Reply> GetBucketLocation(Call& call) {
   Outcome<std::shared_ptr<Bucket>> bucket = call.FindBucket();
   if (!bucket.ok()) return bucket.error();
   if (call.request.dialect == Dialect::kS3) {
-    // The first region of S3 is told by nothing.
+    // The oldest region has no name here.
     return XmlReply(absl::StrCat("<LocationConstraint xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">",
-                                 call.region == kUsualS3Region ? "" : call.region, "</LocationConstraint>"));
+                                 call.region == kS3Region ? "" : call.region, "</LocationConstraint>"));
   }
   return XmlReply(absl::StrCat("<LocationConstraint>", OssLocation(call), "</LocationConstraint>"));
 }

@@ -66,7 +66,7 @@ absl::Status BucketStore::OpenRoot(const std::string& root) {
 }
 
 absl::StatusOr<std::shared_ptr<Bucket>> BucketStore::OpenDirectoryLocked(const std::string& name) {
-  return DirectoryBucket::Open(name, absl::StrCat(root_, "/", name), HiddenPathLocked(name));
+  return DirectoryBucket::Open(name, absl::StrCat(root_, "/", name), HiddenPathLocked(name), hub_);
 }
 
 std::string BucketStore::HiddenPathLocked(absl::string_view name) const {

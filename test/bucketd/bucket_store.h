@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "test/bucketd/bucket.h"
+#include "test/bucketd/inotify_hub.h"
 #include "test/bucketd/service_error.h"
 #include "test/bucketd/synthetic_spec.h"
 
@@ -42,6 +43,7 @@ class BucketStore {
   std::shared_ptr<Bucket> AdoptLocked(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::string HiddenPathLocked(absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  const std::shared_ptr<InotifyHub> hub_ = std::make_shared<InotifyHub>();
   absl::Mutex mu_;  // Rank: before the lock of any bucket.
   std::string root_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, std::shared_ptr<Bucket>, std::less<>> buckets_ ABSL_GUARDED_BY(mu_);

@@ -19,10 +19,10 @@ namespace bucketvol::bucketd {
 struct Call {
   const ApiRequest& request;
   BucketStore& buckets;
-  int64_t now;  // Unix seconds, by the server's clock.
+  int64_t now;               // Unix seconds, by the server's clock.
+  absl::string_view region;  // As configured; empty: none.
   RequestBody& body;
   UploadStore& uploads;
-  const std::string& region;  // Of the settings; empty: none was configured.
   ListDamage damage = ListDamage::kNone;
   bool ignore_if_match = false;  // The ETag of the answer will be a wrong one (fault).
 

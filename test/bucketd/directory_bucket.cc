@@ -16,6 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "mounter/base/errno_status.h"
 #include "mounter/base/file.h"
 #include "mounter/base/log.h"
@@ -25,6 +26,7 @@
 namespace bucketvol::bucketd {
 namespace {
 
+constexpr absl::Duration kRescanPause = absl::Milliseconds(200);
 constexpr uint64_t kJournalSlack = 1000;  // Superseded entries that are not worth a rewrite.
 
 class FileBody final : public BodySource {
@@ -70,16 +72,18 @@ bool IsPlainKey(absl::string_view key) {
   });
 }
 
-DirectoryBucket::DirectoryBucket(std::string name, std::string directory, std::string hidden)
+DirectoryBucket::DirectoryBucket(std::string name, std::string directory, std::string hidden,
+                                 std::shared_ptr<InotifyHub> hub)
     : Bucket(std::move(name)),
       directory_(std::move(directory)),
       hidden_(std::move(hidden)),
-      watch_(directory_) {}
+      watch_(directory_, std::move(hub)) {}
 
 absl::StatusOr<std::shared_ptr<DirectoryBucket>> DirectoryBucket::Open(const std::string& name,
                                                                        const std::string& directory,
-                                                                       const std::string& hidden) {
-  std::shared_ptr<DirectoryBucket> bucket(new DirectoryBucket(name, directory, hidden));
+                                                                       const std::string& hidden,
+                                                                       std::shared_ptr<InotifyHub> hub) {
+  std::shared_ptr<DirectoryBucket> bucket(new DirectoryBucket(name, directory, hidden, std::move(hub)));
   absl::MutexLock lock(&bucket->mu_);
   RETURN_IF_ERROR(Annotate(bucket->Load(), absl::StrCat("bucket ", name)));
   return bucket;
@@ -129,7 +133,7 @@ std::string DirectoryBucket::AsidePath(absl::string_view aside) const {
 }
 
 void DirectoryBucket::RefreshLocked() {
-  if (!watching_all_) return RescanLocked();
+  if (!watching_all_) return RescanSometimesLocked();
   const auto on_change = [this](DirectoryWatch::Change change, const std::string& path) {
     mu_.AssertHeld();
     if (change == DirectoryWatch::Change::kUnknown) return RescanLocked();
@@ -137,6 +141,15 @@ void DirectoryBucket::RefreshLocked() {
     RefreshFileLocked(path);
   };
   watch_.Drain(on_change);
+}
+
+// Without watches: seldom enough that looking takes a tenth of the time at most.
+void DirectoryBucket::RescanSometimesLocked() {
+  const absl::Time start = absl::Now();
+  if (start < next_rescan_) return;
+  RescanLocked();
+  const absl::Time end = absl::Now();
+  next_rescan_ = end + std::max(kRescanPause, 10 * (end - start));
 }
 
 void DirectoryBucket::RescanLocked() {
@@ -155,7 +168,7 @@ void DirectoryBucket::AddTreeLocked(const std::string& relative) {
   if (!watch_.Add(relative) && watching_all_) {
     watching_all_ = false;
     LogWarning(
-        "too many directories to watch (fs.inotify.max_user_watches); each request looks at all of them: ",
+        "too many directories to watch (fs.inotify.max_user_watches); changes from outside show late: ",
         name());
   }
   const std::unique_ptr<DIR, CloseDirectory> directory(opendir(PlainPath(relative).c_str()));
@@ -210,15 +223,19 @@ void DirectoryBucket::ForgetVanishedLocked(absl::string_view prefix) {
 void DirectoryBucket::Scan(absl::string_view from, Bound bound, EntryVisitor& visitor) {
   absl::MutexLock lock(&mu_);
   RefreshLocked();
-  auto next = bound == Bound::kAt ? index_.lower_bound(from) : index_.upper_bound(from);
+  ScanLocked(bound == Bound::kAt ? index_.lower_bound(from) : index_.upper_bound(from), visitor);
+  KeepComputedLocked();
+}
+
+void DirectoryBucket::ScanLocked(Index::iterator next, EntryVisitor& visitor) {
   while (next != index_.end()) {
     ObjectRecord& record = next->second;
     if (record.meta.etag.empty() && !ComputeEtagLocked(next->first, record)) {
       next = index_.erase(next);
       continue;
     }
-    const uint64_t size =
-        record.meta.type == ObjectType::kSymlink ? record.meta.symlink_target.size() : record.meta.size;
+    const bool symlink = record.meta.type == ObjectType::kSymlink;
+    const uint64_t size = symlink ? record.meta.symlink_target.size() : record.meta.size;
     const EntryVisitor::Step step = visitor.Visit({next->first, record.meta.etag, size, record.meta.modified,
                                                    record.meta.type, record.meta.storage_class});
     if (step == EntryVisitor::Step::kStop) return;
@@ -248,14 +265,17 @@ UniqueFd DirectoryBucket::OpenDataLocked(absl::string_view key, ObjectRecord& re
 bool DirectoryBucket::ComputeEtagLocked(absl::string_view key, ObjectRecord& record) {
   const UniqueFd fd = OpenDataLocked(key, record);
   if (!fd.valid()) return false;
-  const absl::StatusOr<FileDigests> digests = DigestFile(fd.get());
+  const absl::StatusOr<FileDigests> digests = DigestFile(fd.get(), record.meta.size);
   if (!digests.ok()) return false;
   record.meta.etag = absl::BytesToHexString(digests->md5);
   record.meta.crc64 = digests->crc64;
-  // Not written: it is computed again after the next start.
-  if (const absl::Status status = journal_->Append(EncodeRecord(key, &record)); !status.ok())
-    LogWarning(std::string(status.message()));
+  journal_->AppendLater(EncodeRecord(key, &record));
   return true;
+}
+
+// What is not written is computed again after the next start.
+void DirectoryBucket::KeepComputedLocked() {
+  if (const absl::Status status = journal_->Flush(); !status.ok()) LogWarning(std::string(status.message()));
 }
 
 Outcome<OpenObject> DirectoryBucket::Open(absl::string_view key) {
@@ -270,6 +290,7 @@ Outcome<OpenObject> DirectoryBucket::Open(absl::string_view key) {
     if (!fd.valid() || (record.meta.etag.empty() && !ComputeEtagLocked(key, record)))
       return ErrorKind::kNoSuchKey;
     object.body = std::make_unique<FileBody>(std::move(fd));
+    KeepComputedLocked();
   }
   object.meta = record.meta;
   return object;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "mounter/base/unique_fd.h"
 #include "test/bucketd/bucket.h"
 #include "test/bucketd/directory_watch.h"
@@ -34,7 +35,8 @@ class DirectoryBucket final : public Bucket, public WritableBucket {
   /// Reads the journal of `hidden` (made if missing) and the tree of `directory`.
   static absl::StatusOr<std::shared_ptr<DirectoryBucket>> Open(const std::string& name,
                                                                const std::string& directory,
-                                                               const std::string& hidden);
+                                                               const std::string& hidden,
+                                                               std::shared_ptr<InotifyHub> hub);
 
   int64_t created() const override { return created_; }
   void Scan(absl::string_view from, Bound bound, EntryVisitor& visitor) override;
@@ -53,13 +55,15 @@ class DirectoryBucket final : public Bucket, public WritableBucket {
  private:
   using Index = std::map<std::string, ObjectRecord, std::less<>>;
 
-  DirectoryBucket(std::string name, std::string directory, std::string hidden);
+  DirectoryBucket(std::string name, std::string directory, std::string hidden,
+                  std::shared_ptr<InotifyHub> hub);
   absl::Status Load() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ReplayLocked(absl::string_view entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CompactJournalLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Following the disk.
   void RefreshLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RescanSometimesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RescanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AddTreeLocked(const std::string& relative) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RefreshTreeLocked(const std::string& relative) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -70,6 +74,8 @@ class DirectoryBucket final : public Bucket, public WritableBucket {
 
   // One object.
   UniqueFd OpenDataLocked(absl::string_view key, ObjectRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ScanLocked(Index::iterator next, EntryVisitor& visitor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void KeepComputedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool ComputeEtagLocked(absl::string_view key, ObjectRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::optional<ErrorKind> CheckLocked(absl::string_view key, const WriteCondition& condition)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -91,8 +97,8 @@ class DirectoryBucket final : public Bucket, public WritableBucket {
   absl::Mutex mu_;  // Held for a whole page of a listing and for whole writes. Rank: after BucketStore's.
   Index index_ ABSL_GUARDED_BY(mu_);
   DirectoryWatch watch_ ABSL_GUARDED_BY(mu_);
-  bool watching_all_ ABSL_GUARDED_BY(mu_) =
-      true;  // Else the kernel refused a watch: look at everything each time.
+  bool watching_all_ ABSL_GUARDED_BY(mu_) = true;  // Else the kernel refused a watch: look now and then.
+  absl::Time next_rescan_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();  // When it did.
   std::optional<Journal> journal_ ABSL_GUARDED_BY(mu_);
   uint64_t last_aside_ ABSL_GUARDED_BY(mu_) = 0;
 };

@@ -46,7 +46,7 @@ class DirectoryBucketTest : public ::testing::Test {
   std::string Dir() const { return temp_ / "bucket"; }
   void Restart() {
     bucket_.reset();
-    auto bucket = DirectoryBucket::Open("bucket", Dir(), temp_ / "hidden");
+    auto bucket = DirectoryBucket::Open("bucket", Dir(), temp_ / "hidden", hub_);
     ASSERT_TRUE(bucket.ok()) << bucket.status();
     bucket_ = *std::move(bucket);
   }
@@ -82,6 +82,7 @@ class DirectoryBucketTest : public ::testing::Test {
   }
 
   TempDir temp_;
+  std::shared_ptr<InotifyHub> hub_ = std::make_shared<InotifyHub>();
   std::shared_ptr<DirectoryBucket> bucket_;
 };
 
@@ -108,6 +109,20 @@ TEST_F(DirectoryBucketTest, ChangesFromOutsideShowAtOnce) {
   std::filesystem::remove_all(Dir() + "/moved/e");
   std::filesystem::remove(Dir() + "/a");
   EXPECT_THAT(Keys(), ElementsAre());
+}
+
+// The kernel gives an account few inotify instances; every bucket must see changes all the same.
+TEST_F(DirectoryBucketTest, ManyBucketsShareOneWatcher) {
+  std::vector<std::shared_ptr<DirectoryBucket>> buckets;
+  for (int i = 0; i < 300; ++i) {
+    const std::string dir = temp_ / ("many" + std::to_string(i));
+    std::filesystem::create_directory(dir);
+    auto bucket = DirectoryBucket::Open("many", dir, dir + "-hidden", hub_);
+    ASSERT_TRUE(bucket.ok()) << bucket.status();
+    buckets.push_back(*std::move(bucket));
+    std::ofstream(dir + "/file") << i;
+  }
+  for (const std::shared_ptr<DirectoryBucket>& bucket : buckets) EXPECT_TRUE(bucket->Open("file").ok());
 }
 
 TEST_F(DirectoryBucketTest, SymlinksOfTheDiskAreNoObjects) {

@@ -2,7 +2,8 @@
 
 #include <errno.h>
 #include <sys/inotify.h>
-#include <unistd.h>
+
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -16,11 +17,13 @@ constexpr uint32_t kComesOrGoes = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOV
 
 }  // namespace
 
-DirectoryWatch::DirectoryWatch(std::string top)
-    : top_(std::move(top)), inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
+DirectoryWatch::DirectoryWatch(std::string top, std::shared_ptr<InotifyHub> hub)
+    : top_(std::move(top)), hub_(std::move(hub)) {}
+
+DirectoryWatch::~DirectoryWatch() { hub_->RemoveAll(this); }
 
 bool DirectoryWatch::Add(const std::string& relative) {
-  const int watch = inotify_add_watch(inotify_.get(), absl::StrCat(top_, "/", relative).c_str(), kEvents);
+  const int watch = hub_->Add(absl::StrCat(top_, "/", relative), kEvents, this);
   // A directory that is gone already needs no watch.
   if (watch < 0) return errno == ENOENT || errno == ENOTDIR;
   path_of_[watch] = relative;
@@ -31,13 +34,13 @@ bool DirectoryWatch::Add(const std::string& relative) {
 void DirectoryWatch::Remove(const std::string& relative) {
   const std::string below = absl::StrCat(relative, "/");
   if (const auto found = watch_of_.find(relative); found != watch_of_.end()) {
-    inotify_rm_watch(inotify_.get(), found->second);
+    hub_->Remove(found->second);
     path_of_.erase(found->second);
     watch_of_.erase(found);
   }
   for (auto next = watch_of_.lower_bound(below);
        next != watch_of_.end() && absl::StartsWith(next->first, below);) {
-    inotify_rm_watch(inotify_.get(), next->second);
+    hub_->Remove(next->second);
     path_of_.erase(next->second);
     next = watch_of_.erase(next);
   }
@@ -53,22 +56,17 @@ void DirectoryWatch::Forget(int watch) {
 }
 
 void DirectoryWatch::Drain(absl::FunctionRef<void(Change, const std::string&)> on_change) {
-  alignas(inotify_event) char buffer[16 * 1024];
-  for (ssize_t got; (got = read(inotify_.get(), buffer, sizeof(buffer))) > 0;) {
-    for (const char* at = buffer; at < buffer + got;) {
-      const auto* event = reinterpret_cast<const inotify_event*>(at);
-      at += sizeof(inotify_event) + event->len;
-      if ((event->mask & IN_Q_OVERFLOW) != 0) on_change(Change::kUnknown, "");
-      if ((event->mask & IN_IGNORED) != 0) Forget(event->wd);
-      const auto found = path_of_.find(event->wd);
-      if (event->len == 0 || found == path_of_.end()) continue;
-      const std::string path =
-          found->second.empty() ? std::string(event->name) : absl::StrCat(found->second, "/", event->name);
-      if ((event->mask & IN_ISDIR) == 0) {
-        on_change(Change::kFile, path);
-      } else if ((event->mask & kComesOrGoes) != 0) {
-        on_change(Change::kDirectory, path);
-      }
+  for (const InotifyHub::Event& event : hub_->Take(this)) {
+    if ((event.mask & IN_Q_OVERFLOW) != 0) on_change(Change::kUnknown, "");
+    if ((event.mask & IN_IGNORED) != 0) Forget(event.watch);
+    const auto found = path_of_.find(event.watch);
+    if (event.name.empty() || found == path_of_.end()) continue;
+    const std::string path =
+        found->second.empty() ? event.name : absl::StrCat(found->second, "/", event.name);
+    if ((event.mask & IN_ISDIR) == 0) {
+      on_change(Change::kFile, path);
+    } else if ((event.mask & kComesOrGoes) != 0) {
+      on_change(Change::kDirectory, path);
     }
   }
 }

@@ -1,18 +1,18 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
-#include "mounter/base/unique_fd.h"
+#include "test/bucketd/inotify_hub.h"
 
 namespace bucketvol::bucketd {
 
-/// Learns from the kernel (inotify) what changes under a directory. Directories are named by their path
-/// relative to the top, without slashes at the ends; the top is "". Not thread-safe.
+/// Learns from the kernel what changes under a directory. Directories are named by their path relative to the
+/// top, without slashes at the ends; the top is "". Not thread-safe.
 class DirectoryWatch {
  public:
   enum class Change {
@@ -21,7 +21,10 @@ class DirectoryWatch {
     kUnknown,    // Events were lost: anything may have changed.
   };
 
-  explicit DirectoryWatch(std::string top);
+  DirectoryWatch(std::string top, std::shared_ptr<InotifyHub> hub);
+  DirectoryWatch(const DirectoryWatch&) = delete;
+  DirectoryWatch& operator=(const DirectoryWatch&) = delete;
+  ~DirectoryWatch();
 
   /// Watches one directory, not those below it. False when the kernel will watch no more.
   bool Add(const std::string& relative);
@@ -34,7 +37,7 @@ class DirectoryWatch {
   void Forget(int watch);
 
   const std::string top_;
-  const UniqueFd inotify_;
+  const std::shared_ptr<InotifyHub> hub_;
   std::unordered_map<int, std::string> path_of_;
   std::map<std::string, int> watch_of_;
 };

@@ -75,10 +75,21 @@ absl::StatusOr<Journal> Journal::Rewrite(
 }
 
 absl::Status Journal::Append(absl::string_view entry) {
-  const std::string frame = Frame(entry);
-  RETURN_IF_ERROR(WriteAllAt(fd_.get(), frame, size_, "the journal of a bucket"));
-  size_ += frame.size();
+  AppendLater(entry);
+  return Flush();
+}
+
+void Journal::AppendLater(absl::string_view entry) {
+  unwritten_ += Frame(entry);
   ++entries_;
+}
+
+absl::Status Journal::Flush() {
+  if (unwritten_.empty()) return absl::OkStatus();
+  const std::string frames = std::move(unwritten_);
+  unwritten_.clear();
+  RETURN_IF_ERROR(WriteAllAt(fd_.get(), frames, size_, "the journal of a bucket"));
+  size_ += frames.size();
   return absl::OkStatus();
 }
 

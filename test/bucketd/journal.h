@@ -26,6 +26,9 @@ class Journal {
       absl::FunctionRef<void(absl::FunctionRef<void(absl::string_view)> append)> write);
 
   absl::Status Append(absl::string_view entry);
+  /// Adds an entry that may be lost: it is written with the next Append or Flush.
+  void AppendLater(absl::string_view entry);
+  absl::Status Flush();
   /// Entries in the file.
   uint64_t entries() const { return entries_; }
 
@@ -36,6 +39,7 @@ class Journal {
   UniqueFd fd_;
   uint64_t size_;
   uint64_t entries_;
+  std::string unwritten_;
 };
 
 }  // namespace bucketvol::bucketd

@@ -76,6 +76,15 @@ TEST_F(MultipartTest, ListsAbortsAndCompletesAll) {
   EXPECT_EQ(service_.Do("DELETE", "/bucket/n?uploadId=" + other, Oss()).status, 404);
 }
 
+TEST_F(MultipartTest, EncodesKeysOnRequest) {
+  const HttpAnswer begun = service_.Do("POST", "/bucket/a%20%01?uploads&encoding-type=url", Oss());
+  EXPECT_THAT(begun.body, HasSubstr("<EncodingType>url</EncodingType>"));
+  EXPECT_THAT(begun.body, HasSubstr("<Key>a%20%01</Key>"));
+  const HttpAnswer list = service_.Get("/bucket/?uploads&encoding-type=url", Oss());
+  EXPECT_THAT(list.body, HasSubstr("<EncodingType>url</EncodingType>"));
+  EXPECT_THAT(list.body, HasSubstr("<Key>a%20%01</Key>"));
+}
+
 TEST_F(MultipartTest, CopiesParts) {
   ASSERT_EQ(Put("src", big_ + "0123456789").status, 200);
   const std::string id = Begin("m");

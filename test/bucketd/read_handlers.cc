@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxPage = 1000;
 
 // What response-NAME of a query replaces.
-constexpr absl::string_view kReplaceable[] = {"content-type", "content-language", "expires",
+constexpr absl::string_view kReplaceable[] = {"content-type",  "content-language",    "expires",
                                               "cache-control", "content-disposition", "content-encoding"};
 
 // How much of an object an answer speaks of.
@@ -98,7 +98,8 @@ void AddVersionHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta
   reply.Add("Last-Modified", HttpTime(meta.modified));
 }
 
-// S3 sends checksums when x-amz-checksum-mode asks for them, and with whole objects only: clients compare what they got.
+// S3 sends checksums when x-amz-checksum-mode asks for them, and with whole objects only: clients compare
+// what they got.
 void AddChecksumHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta& meta, Extent extent) {
   if (request.dialect == Dialect::kOss || extent == Extent::kPart) return;
   if (request.ServiceHeader("checksum-mode") != "ENABLED") return;
@@ -150,7 +151,8 @@ void AddObjectHeaders(Reply& reply, const ApiRequest& request, const ObjectMeta&
   if (meta.type == ObjectType::kAppendable) reply.Add("x-oss-next-append-position", absl::StrCat(meta.size));
 }
 
-// Follows a symlink, once: OSS does not follow chains. Size, ETag and CRC are those of the target, the rest is the link's.
+// Follows a symlink, once: OSS does not follow chains. Size, ETag and CRC are those of the target, the rest
+// is the link's.
 Outcome<OpenObject> OpenTarget(Bucket& bucket, absl::string_view key) {
   Outcome<OpenObject> object = bucket.Open(key);
   if (!object.ok() || object->meta.type != ObjectType::kSymlink) return object;

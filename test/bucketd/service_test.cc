@@ -240,6 +240,22 @@ TEST_F(ServiceTest, BucketsComeAndGo) {
   EXPECT_EQ(service_.Do("HEAD", "/fresh-one").status, 404);
 }
 
+TEST_F(ServiceTest, ParametersOfSdksMeanNothing) {
+  EXPECT_EQ(service_.Do("PUT", "/fresh-one?x-id=CreateBucket").status, 200);
+  EXPECT_EQ(service_.Do("PUT", "/fresh-one/k?x-id=PutObject", {}, "x").status, 200);
+  EXPECT_EQ(service_.Get("/fresh-one/k?x-id=GetObject").body, "x");
+  EXPECT_EQ(service_.Do("DELETE", "/fresh-one/k?x-id=DeleteObject").status, 204);
+  EXPECT_EQ(service_.Do("DELETE", "/fresh-one?x-id=DeleteBucket").status, 204);
+}
+
+TEST_F(ServiceTest, LocationIsTheConfiguredRegion) {
+  EXPECT_THAT(service_.Get("/syn/?location", Oss()).body, HasSubstr(">oss-cn-hangzhou<"));
+  EXPECT_EQ(service_.Do("HEAD", "/syn").Header("x-amz-bucket-region"), "us-east-1");
+  service_.Config("region=eu-1");
+  EXPECT_THAT(service_.Get("/syn/?location", Oss()).body, HasSubstr(">oss-eu-1<"));
+  EXPECT_THAT(service_.Get("/syn/?location").body, HasSubstr(">eu-1<"));
+}
+
 TEST_F(ServiceTest, TagsAreKept) {
   ASSERT_EQ(Put("k", "x").status, 200);
   const std::string tags =

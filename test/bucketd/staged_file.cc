@@ -61,19 +61,21 @@ absl::Status StagedFile::AppendFile(int from, uint64_t offset, uint64_t size) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<FileDigests> DigestFile(int fd) {
-  const std::unique_ptr<char[]> buffer(new char[kPiece]);
+absl::StatusOr<FileDigests> DigestFile(int fd, uint64_t size) {
+  // Most files are small: no large buffer for them, and no second read to learn that they have ended.
+  const size_t piece_bytes = std::min<uint64_t>(kPiece, size);
+  const std::unique_ptr<char[]> buffer(new char[piece_bytes]);
   Digest md5(DigestKind::kMd5);
   FileDigests digests;
-  for (;;) {
-    const ssize_t got = pread(fd, buffer.get(), kPiece, static_cast<off_t>(digests.size));
+  for (uint64_t offset = 0; offset < size;) {
+    const ssize_t got =
+        pread(fd, buffer.get(), std::min<uint64_t>(piece_bytes, size - offset), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoToStatus(errno, "cannot read an object's file");
-    if (got == 0) break;
+    if (got <= 0) return ErrnoToStatus(got < 0 ? errno : EIO, "cannot read an object's file");
     const absl::string_view piece(buffer.get(), static_cast<size_t>(got));
     md5.Update(piece);
     digests.crc64 = Crc64(digests.crc64, piece);
-    digests.size += piece.size();
+    offset += piece.size();
   }
   digests.md5 = md5.Finish();
   return digests;

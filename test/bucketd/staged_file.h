@@ -47,12 +47,11 @@ class StagedFile {
   Digest md5_{DigestKind::kMd5};
 };
 
-/// What a file holds, read once.
 struct FileDigests {
   std::string md5;  // Raw.
   uint64_t crc64 = 0;
-  uint64_t size = 0;
 };
-absl::StatusOr<FileDigests> DigestFile(int fd);
+/// Reads the first `size` bytes of a file, once. An error if it has fewer.
+absl::StatusOr<FileDigests> DigestFile(int fd, uint64_t size);
 
 }  // namespace bucketvol::bucketd

@@ -24,10 +24,11 @@ constexpr int kMaxPartNumber = 10'000;
 constexpr uint64_t kSmallestOssPart = 100 * 1024;
 constexpr uint64_t kSmallestS3Part = 5 * 1024 * 1024;
 
+// Opens the document; says that its keys are encoded when the request asks for it.
 std::string Root(const ApiRequest& request, absl::string_view name) {
-  return absl::StrCat(
-      "<", name,
-      request.dialect == Dialect::kS3 ? " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">" : ">");
+  const bool s3 = request.dialect == Dialect::kS3;
+  return absl::StrCat("<", name, s3 ? " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">" : ">",
+                      request.Param("encoding-type") == "url" ? "<EncodingType>url</EncodingType>" : "");
 }
 
 std::string Element(absl::string_view name, absl::string_view text) {
@@ -36,9 +37,13 @@ std::string Element(absl::string_view name, absl::string_view text) {
   return absl::StrCat(xml, "</", name, ">");
 }
 
-// A key in an answer, encoded when the request asks for it.
+// An element with a key, or a part of one.
+std::string EncodedElement(const ApiRequest& request, absl::string_view name, absl::string_view key) {
+  return Element(name, request.Param("encoding-type") == "url" ? PercentEncode(key, "/") : std::string(key));
+}
+
 std::string KeyElement(const ApiRequest& request, absl::string_view key) {
-  return Element("Key", request.Param("encoding-type") == "url" ? PercentEncode(key, "/") : std::string(key));
+  return EncodedElement(request, "Key", key);
 }
 
 Outcome<int> PartNumber(const ApiRequest& request) {
@@ -275,14 +280,14 @@ Outcome<Reply> ListUploads(Call& call) {
   }
   std::string markers;
   if (truncated || request.dialect == Dialect::kOss) {  // OSS writes them always, and oss2 looks for them.
-    markers = absl::StrCat(Element("NextKeyMarker", truncated ? last.first : ""),
+    markers = absl::StrCat(EncodedElement(request, "NextKeyMarker", truncated ? last.first : ""),
                            Element("NextUploadIdMarker", truncated ? last.second : ""));
   }
-  return XmlReply(absl::StrCat(Root(request, "ListMultipartUploadsResult"),
-                               Element("Bucket", request.bucket()), Element("KeyMarker", marker.first),
-                               Element("UploadIdMarker", marker.second), markers, "<MaxUploads>", limit,
-                               "</MaxUploads><IsTruncated>", truncated ? "true" : "false", "</IsTruncated>",
-                               items, "</ListMultipartUploadsResult>"));
+  return XmlReply(absl::StrCat(
+      Root(request, "ListMultipartUploadsResult"), Element("Bucket", request.bucket()),
+      EncodedElement(request, "KeyMarker", marker.first), Element("UploadIdMarker", marker.second), markers,
+      "<MaxUploads>", limit, "</MaxUploads><IsTruncated>", truncated ? "true" : "false", "</IsTruncated>",
+      items, "</ListMultipartUploadsResult>"));
 }
 
 }  // namespace bucketvol::bucketd

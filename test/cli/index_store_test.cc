@@ -131,7 +131,19 @@ TEST_F(IndexStoreTest, CollectsWhatAKilledBuilderLeft) {
   ASSERT_EQ(status, 0);
   EXPECT_TRUE(Exists(dir_ / "index"));
   store_.Collect();
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir_ / "index"), {}), 0);
+  EXPECT_FALSE(Exists(dir_ / "index"));
+}
+
+TEST_F(IndexStoreTest, RemovesTheHalfPublishedFilesOfAKilledBuilder) {
+  const std::string directory = Build(Key("s3://b"), clock_.WallNow() + absl::Hours(1));
+  ASSERT_OK(WriteFileAtomically(directory + "/objects.new", "half"));
+  EXPECT_TRUE(store_.Collect());
+  EXPECT_FALSE(Exists(directory + "/objects.new"));
+  EXPECT_TRUE(Exists(directory + "/" + kMetaName));
+  ASSERT_OK(WriteFileAtomically(directory + "/objects.new", "half"));
+  const IndexLease lease = Claim(Key("s3://b"));
+  EXPECT_FALSE(Exists(directory + "/objects.new"));
+  EXPECT_FALSE(store_.Collect()) << "it is being built";
 }
 
 TEST_F(IndexStoreTest, AStateDirectoryThatCannotBeMadeIsNamed) {

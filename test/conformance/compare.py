@@ -1,8 +1,8 @@
 """Decides whether the answers of a case are right.
 
 The rule. Every answer must hold what the case expects. Beyond that, wherever the independent servers agree on a
-field, our server must agree too; where they disagree, the case must say what is right and why (`differs`). Fields in which they never agree are listed in
-differences.py.
+field, our server must agree too; where they disagree, the case must say what is right and why (`differs`). Fields
+in which they never agree are listed in differences.py.
 """
 
 from differences import standing

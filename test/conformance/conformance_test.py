@@ -2,12 +2,14 @@
 
 import os
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import answer
 import compare
+import trees
 from compare import ABSENT, Is
 
 LISTING = b"""<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">
@@ -73,6 +75,31 @@ class Comparison(unittest.TestCase):
 
     def test_fields_of_several_answers(self):
         self.assertEqual(compare.flatten([{"status": 200}, {"status": 404}]), {"0.status": 200, "1.status": 404})
+
+
+class Trees(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.point, self.tree = directory.name, {"a": b"one", "d/b": b"two"}
+        os.mkdir(os.path.join(self.point, "d"))
+        for name, body in self.tree.items():
+            self.write(name, body)
+
+    def write(self, name, body):
+        with open(os.path.join(self.point, name), "wb") as file:
+            file.write(body)
+
+    def test_same(self):
+        self.assertEqual(trees.compare(self.point, self.tree), [])
+
+    def test_other_bytes(self):
+        self.write("d/b", b"twO")
+        self.assertEqual(trees.compare(self.point, self.tree), ["other bytes in ['d/b'] (1 files)"])
+
+    def test_missing_and_unexpected(self):
+        os.rename(os.path.join(self.point, "a"), os.path.join(self.point, "x"))
+        self.assertEqual(trees.compare(self.point, self.tree), ["missing ['a'], unexpected ['x']"])
 
 
 if __name__ == "__main__":

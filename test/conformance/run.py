@@ -3,6 +3,7 @@
 
 import argparse
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -25,6 +26,7 @@ def main():
         os.execv(tools.python(directory), [tools.python(directory), *sys.argv])
     for name, reason in missing.items():
         print(f"conformance: left out without {name}: {reason}", file=sys.stderr)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # So that servers and mounts are cleaned up.
     import runner
     return runner.run(arguments, directory, missing)
 

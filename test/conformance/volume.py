@@ -5,31 +5,17 @@ Every way our client can talk is tried: dialect, signature, addressing, listing 
 
 import contextlib
 import dataclasses
-import hashlib
 import json
 import os
 import subprocess
 import tempfile
 
 import servers
+import trees
 from clients import fleet
 
 _BUCKET = "volume"
 _PREFIX = "data/"
-
-
-def _body(key, size):
-    seed = hashlib.sha256(key.encode()).digest()
-    return (seed * (size // len(seed) + 1))[:size]
-
-
-def _tree():
-    """Keys below the prefix: every size that a block border makes interesting, odd names, and more than one page."""
-    files = {f"sizes/{size}": size for size in (0, 1, 511, 4095, 4096, 4097, 65536, 1 << 20, (5 << 20) + 3)}
-    files.update({f"many/{number:04d}": number % 7 for number in range(1100)})
-    files.update({name: 10 for name in ("deep/a/b/c/d/e/f", "odd/with space", "odd/plus+percent%25", "odd/amp&<>\"'",
-                                        "odd/\u00e9\u4e2d\u6587", "z")})
-    return {name: _body(name, size) for name, size in files.items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +52,7 @@ def run(binaries, running, wanted, report):
     if not os.path.exists(program):
         report.check("volume", [f"{program} is not built"])
         return
-    tree = _tree()
+    tree = trees.make()
     filled = set()
     for server in running:
         for way in _WAYS:
@@ -128,7 +114,7 @@ class Volume:
         if mounted.returncode != 0:
             return [f"mount failed: {mounted.stderr.strip()}"]
         try:
-            failures = _compare(point, tree)
+            failures = trees.compare(point, tree)
         finally:
             left = self._run("umount", point)
         if left.returncode != 0 or os.path.ismount(point):
@@ -139,7 +125,8 @@ class Volume:
         """A refusal exits with an error, in one line that names the service's code, and leaves nothing mounted."""
         point = os.path.join(self._work, "refused")
         os.makedirs(point, exist_ok=True)
-        done = self._run("mount", f"{self.way.scheme}://{bucket}/{_PREFIX}", point, "-o", self._options(), secret=secret)
+        source = f"{self.way.scheme}://{bucket}/{_PREFIX}"
+        done = self._run("mount", source, point, "-o", self._options(), secret=secret)
         if os.path.ismount(point):
             self._run("umount", point)
             return ["it was mounted"]
@@ -169,23 +156,3 @@ class Volume:
         environment.update({name: value for name, value in
                             zip(names, (keys.access_key, secret or keys.secret_key, keys.token)) if value})
         return subprocess.run([self._program, *words], env=environment, capture_output=True, text=True, timeout=300)
-
-
-def _compare(point, tree):
-    seen = {}
-    for directory, _, names in os.walk(point):
-        for name in names:
-            path = os.path.join(directory, name)
-            seen[os.path.relpath(path, point)] = path
-    failures = []
-    if set(seen) != set(tree):
-        failures.append(f"missing {sorted(set(tree) - set(seen))[:5]}, unexpected {sorted(set(seen) - set(tree))[:5]}")
-    wrong = [name for name in sorted(set(seen) & set(tree)) if _read(seen[name]) != tree[name]]
-    if wrong:
-        failures.append(f"other bytes in {wrong[:5]} ({len(wrong)} files)")
-    return failures
-
-
-def _read(path):
-    with open(path, "rb") as file:
-        return file.read()

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "gtest/gtest.h"
@@ -142,6 +143,18 @@ Message GuardRig::Ask(MessageType type, const UnmountBody& body, MessageType ans
     ADD_FAILURE() << "no answer of type " << static_cast<int>(answer);
   }
   return message;
+}
+
+void GuardRig::AwaitHelper() const {
+  const std::string guard = std::to_string(guard_);
+  const auto has_helper = [&] {
+    std::istringstream children(ReadSmallFile("/proc/" + guard + "/task/" + guard + "/children"));
+    for (std::string pid; children >> pid;) {
+      if (ReadSmallFile("/proc/" + pid + "/comm") == "bucketvol-help\n") return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(Await(has_helper));
 }
 
 bool GuardRig::IsMounted() const { return TopMountAt(ReadMountTable(), mount_point()).has_value(); }

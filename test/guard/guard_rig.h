@@ -42,6 +42,8 @@ class GuardRig {
     return Ask(MessageType::kUnmount, body).BodyAs<ResultBody>();
   }
 
+  /// Waits until the guard has a helper child, which is in a system call that waits for the worker.
+  void AwaitHelper() const;
   bool IsMounted() const;
   /// Waits for the guard's end; its exit code, or minus the signal that killed it.
   int AwaitGuard();

@@ -84,8 +84,8 @@ TEST_P(GuardTest, ForceEndsAStuckReader) {
 
 TEST_P(GuardTest, AMuteWorkerDoesNotKeepAnInterruptedMount) {
   rig_.Start("mute", GetParam());
-  rig_.Expect(MessageType::kProgress);
-  // The helper that opens the data file now waits for an answer that never comes.
+  // It opens the data file and waits for an answer that never comes.
+  rig_.AwaitHelper();
   rig_.control().Close();
   EXPECT_EQ(rig_.AwaitGuard(), 1);
   EXPECT_EQ(rig_.Leftovers(), "");
@@ -103,8 +103,7 @@ TEST_F(GuardTest, AnImageWithoutDataMounts) {
 TEST_F(GuardTest, ADamagedImageIsRefusedInTheKernelsWords) {
   rig_.DamageImage();
   rig_.Start();
-  EXPECT_THAT(rig_.Expect(MessageType::kResult).Strings(1)[0],
-              HasSubstr("dmesg"));
+  EXPECT_THAT(rig_.Expect(MessageType::kResult).Strings(1)[0], HasSubstr("dmesg"));
   EXPECT_EQ(rig_.AwaitGuard(), 1);
   EXPECT_EQ(rig_.Leftovers(), "");
 }

@@ -76,14 +76,16 @@ std::set<std::string> RandomKeys(Random& random) {
   return keys;
 }
 
-// Spoils answers now and then, but no request more often than the lister bears.
+// Spoils answers now and then, but no request more often than the lister bears, and none before it has seen a
+// key: until then an error is final.
 class Saboteur {
  public:
-  Saboteur(uint64_t seed, int percent, std::string prefix)
-      : random_(seed), percent_(percent), prefix_(prefix) {}
+  Saboteur(uint64_t seed, int percent, std::string prefix, const ListerRig& rig)
+      : random_(seed), percent_(percent), prefix_(std::move(prefix)), rig_(rig) {}
 
   absl::Status operator()(const ListRequest& request, ListPage& page) {
     if (static_cast<int>(random_() % 100) >= percent_ || !request.delimiter.empty()) return absl::OkStatus();
+    if (rig_.lister->progress().keys == 0) return absl::OkStatus();
     int& times = times_[request.start_after + '\0' + request.continuation_token];
     if (++times > 2) return absl::OkStatus();
     switch (random_() % 6) {
@@ -127,6 +129,7 @@ class Saboteur {
   Random random_;
   const int percent_;
   const std::string prefix_;
+  const ListerRig& rig_;
   std::map<std::string, int> times_;
   std::set<std::string> repeated_;  // Outlives the pages that view it.
 };
@@ -173,7 +176,7 @@ TEST(ListerPropertyTest, GivesTheSortedSet) {
     static constexpr int kFaults[] = {0, 0, 5, 30};
     ListerRig rig(VirtualTime::Order::kRandom, seed);
     rig.Put({keys.begin(), keys.end()});
-    rig.store.SetListFault(Saboteur(seed, Pick(random, kFaults), settings.prefix));
+    rig.store.SetListFault(Saboteur(seed, Pick(random, kFaults), settings.prefix, rig));
     Random delays(seed);
     rig.store.SetLatency([&](const FakeRequest&) { return absl::Milliseconds(delays() % 50); });
     SCOPED_TRACE(absl::StrCat("seed ", seed, ", ", keys.size(), " keys, prefix \"",

@@ -171,6 +171,15 @@ TEST(ListPageParserTest, RefusesWhatCannotBeRead) {
   refused("<IsTruncated/>", "IsTruncated");
 }
 
+TEST(ListPageParserTest, RefusesReferencesToWhatIsNoCharacter) {
+  for (const char* reference :
+       {"&#0;", "&#1;", "&#xD800;", "&#xFFFE;", "&#x110000;", "&#4294967361;", "&#x;", "&#;", "&#65"}) {
+    const std::string document = Listing(Entry(reference));
+    EXPECT_FALSE(ListScannerTakes(document, Dialect::kOss)) << reference;
+    EXPECT_THAT(Parse(document), StatusIs(absl::StatusCode::kDataLoss, ::testing::_)) << reference;
+  }
+}
+
 TEST(ListPageParserTest, RefusesOtherDocuments) {
   EXPECT_THAT(Parse("<Error><Code>x</Code></Error>"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no listing")));

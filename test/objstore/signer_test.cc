@@ -230,6 +230,8 @@ TEST(SignAwsV4Test, InnerRunsOfSpacesCountAsOne) {
   one.headers = {{"x-amz-meta-a", "b c"}};
   many.headers = {{"x-amz-meta-a", "  b   c "}};
   EXPECT_EQ(SignedAws(one), SignedAws(many));
+  many.headers = {{"x-amz-meta-a", "bc"}};
+  EXPECT_NE(SignedAws(one), SignedAws(many));
 }
 
 // --- all ---

@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/synchronization/notification.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "gtest/gtest.h"
 #include "mounter/objstore/store_factory.h"
 #include "test/objstore/recording_sink.h"
@@ -33,6 +34,26 @@ inline StoreSettings OneAttempt(StoreSettings settings) {
   return settings;
 }
 
+/// Hands one value from thread to thread.
+template <typename T>
+class Mailbox {
+ public:
+  void Put(T value) {
+    absl::MutexLock lock(&mu_);
+    value_ = std::move(value);
+  }
+  T Take() {
+    absl::MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(
+        +[](std::optional<T>* value) { return value->has_value(); }, &value_));
+    return *std::move(value_);
+  }
+
+ private:
+  absl::Mutex mu_;
+  std::optional<T> value_ ABSL_GUARDED_BY(mu_);
+};
+
 /// A store of a test, with calls that block.
 class BlockingStore {
  public:
@@ -45,25 +66,15 @@ class BlockingStore {
   }
 
   absl::StatusOr<ListPage> List(ListRequest request = {}) {
-    std::optional<absl::StatusOr<ListPage>> result;
-    absl::Notification done;
-    store_->List(std::move(request), [&](absl::StatusOr<ListPage> page) {
-      result = std::move(page);
-      done.Notify();
-    });
-    done.WaitForNotification();
-    return *std::move(result);
+    Mailbox<absl::StatusOr<ListPage>> mailbox;
+    store_->List(std::move(request), [&](absl::StatusOr<ListPage> page) { mailbox.Put(std::move(page)); });
+    return mailbox.Take();
   }
 
   absl::StatusOr<ObjectInfo> Head(std::string key) {
-    std::optional<absl::StatusOr<ObjectInfo>> result;
-    absl::Notification done;
-    store_->Head(std::move(key), [&](absl::StatusOr<ObjectInfo> info) {
-      result = std::move(info);
-      done.Notify();
-    });
-    done.WaitForNotification();
-    return *std::move(result);
+    Mailbox<absl::StatusOr<ObjectInfo>> mailbox;
+    store_->Head(std::move(key), [&](absl::StatusOr<ObjectInfo> info) { mailbox.Put(std::move(info)); });
+    return mailbox.Take();
   }
 
   /// The bytes of a range, or the error. What came before an error is checked by nobody here.

@@ -18,7 +18,7 @@ constexpr char kUrl[] = "url=oss-cn-hangzhou-internal.aliyuncs.com";
 
 OptionContext Shell() {
   OptionContext context;
-  context.working_directory = "/work/dir";
+  context.working_directory = "/home/user";
   context.home = "/home/me";
   return context;
 }
@@ -292,7 +292,7 @@ TEST(ParseVolumeOptionsTest, EmptyWordsAreIgnoredWithAWarning) {
 
 TEST(ParseVolumeOptionsTest, RelativePathsStartAtTheWorkingDirectory) {
   ASSERT_OK_AND_ASSIGN(const VolumeOptions options, Typed("ca_file=ca.pem,passwd_file=~/pw"));
-  EXPECT_EQ(options.ca_file, "/work/dir/ca.pem");
+  EXPECT_EQ(options.ca_file, "/home/user/ca.pem");
   EXPECT_EQ(options.passwd_file, "/home/me/pw");
   EXPECT_THAT(Typed("ca_file=ca.pem", "oss://b", OptionContext()),
               StatusIs(kInvalid, "option \"ca_file\" must be an absolute path"));

@@ -31,7 +31,8 @@ MATCHER_P2(StatusIs, code, message_matcher, "") {
 
 #define EXPECT_OK(expr) EXPECT_THAT(expr, ::bucketvol::testing::IsOk())
 #define ASSERT_OK(expr) ASSERT_THAT(expr, ::bucketvol::testing::IsOk())
-#define ASSERT_OK_AND_ASSIGN(lhs, expr) ASSERT_OK_AND_ASSIGN_IMPL_(TEST_CONCAT_(status_or_, __LINE__), lhs, expr)
+#define ASSERT_OK_AND_ASSIGN(lhs, expr) \
+  ASSERT_OK_AND_ASSIGN_IMPL_(TEST_CONCAT_(status_or_, __LINE__), lhs, expr)
 #define ASSERT_OK_AND_ASSIGN_IMPL_(holder, lhs, expr) \
   auto holder = (expr);                               \
   ASSERT_OK(holder);                                  \

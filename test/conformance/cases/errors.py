@@ -34,7 +34,8 @@ def list_v1_a_missing_bucket(c):
     return c.list_v1()
 
 
-@case({"status": 405, "code": "MethodNotAllowed"}, via="raw", bucket=READ, differs={"*": "MinIO answers 400 BadRequest"})
+@case({"status": 405, "code": "MethodNotAllowed"}, via="raw", bucket=READ,
+      differs={"*": "MinIO answers 400 BadRequest"})
 def method_not_allowed(c):
     return c.request("POST", "key")
 

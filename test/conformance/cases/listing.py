@@ -3,7 +3,8 @@
 from compare import ABSENT, Is
 from suite import Fixture, add, case
 
-TREE_KEYS = ("a.txt", "b/1", "b/2", "b/c/3", "d/e/f", "photos/2023/1.jpg", "photos/2024/1.jpg", "photos/2024/2.jpg", "z")
+TREE_KEYS = ("a.txt", "b/1", "b/2", "b/c/3", "d/e/f", "photos/2023/1.jpg", "photos/2024/1.jpg", "photos/2024/2.jpg",
+             "z")
 TREE = Fixture("tree", tuple((key, key.encode(), None) for key in TREE_KEYS))
 MANY_KEYS = tuple(f"k{number:04d}" for number in range(1001))
 MANY = Fixture("many", tuple((key, b"", None) for key in MANY_KEYS))

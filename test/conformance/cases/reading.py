@@ -43,7 +43,8 @@ def _replaced(expected):
     return dict({"content-range": ABSENT, "code": ABSENT}, **expected)
 
 
-_COVERING = {"x-amz-checksum-crc32": "S3 shows a checksum with whole objects only; versitygw also when a range covers all"}
+_COVERING = {"x-amz-checksum-crc32":
+             "S3 shows a checksum with whole objects only, versitygw also when a range covers all"}
 for _name, _header, _s3, _plain, _standard in _RANGES:
     add(f"range-{_name}", lambda c, header=_header: c.get("thousand", range=header), _s3, oss=_replaced(_plain),
         bucket=READ, via=("boto3", "oss2", "ossv2"), differs=_COVERING if _name == "long-suffix" else {})

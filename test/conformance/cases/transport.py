@@ -1,8 +1,10 @@
 """How bodies travel: TLS, aws-chunked, trailers, Expect."""
 
 import base64
+import hashlib
 
 from clients import chunked
+from clients.boto import Boto
 from compare import ABSENT, PRESENT
 from suite import add, case
 
@@ -83,3 +85,33 @@ def tls_get(c):
 def put_with_expect_continue(c):
     """The body is sent at once; a server must not stumble over the header."""
     return c.request("PUT", "key", body=b"bytes", after={"Expect": "100-continue"})
+
+
+def _sent_by(c, **settings):
+    """Puts and gets with boto3 set up in another way; shows what it said of the payload."""
+    other = Boto(c.server, **settings)
+    other.bucket = c.bucket
+    made = other.put("key", BODY)
+    sent = {name.lower(): value.decode() if isinstance(value, bytes) else value
+            for name, value in other.sent.headers.items()}
+    return {"status": made["status"], "same": other.get("key").raw == BODY,
+            "payload": sent.get("x-amz-content-sha256"), "checksum": sent.get("x-amz-checksum-crc32", ABSENT)}
+
+
+@case({"status": 200, "same": True, "payload": hashlib.sha256(BODY).hexdigest(), "checksum": CRC32}, via="boto3-path",
+      on="s3")
+def boto3_signs_the_payload(c):
+    """The default without TLS."""
+    return _sent_by(c)
+
+
+@case({"status": 200, "same": True, "payload": "UNSIGNED-PAYLOAD", "checksum": CRC32}, via="boto3-path", on="s3")
+def boto3_leaves_the_payload_unsigned(c):
+    return _sent_by(c, s3={"payload_signing_enabled": False})
+
+
+@case({"status": 200, "same": True, "payload": hashlib.sha256(BODY).hexdigest(), "checksum": ABSENT}, via="boto3-path",
+      on="s3")
+def boto3_sends_no_checksum(c):
+    """What boto3 did before 1.36, and does when told to."""
+    return _sent_by(c, request_checksum_calculation="when_required", response_checksum_validation="when_required")

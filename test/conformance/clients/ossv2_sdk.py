@@ -4,6 +4,7 @@ import contextlib
 import datetime
 
 import alibabacloud_oss_v2 as oss
+import requests
 import alibabacloud_oss_v2.signer.v1 as signer_v1
 import alibabacloud_oss_v2.signer.v4 as signer_v4
 from alibabacloud_oss_v2 import exceptions
@@ -35,7 +36,7 @@ class OssV2(Client):
         config.retry_max_attempts = 1
         config.credentials_provider = oss.credentials.StaticCredentialsProvider(
             keys.access_key, keys.secret_key, keys.token)
-        config.http_client = self._http = _RecordingHttp(insecure_skip_verify=server.tls)
+        config.http_client = self._http = _RecordingHttp(server.certificate)
         self._sdk = oss.Client(config, http_client=self._http)
 
     def _twin(self, credentials):
@@ -183,6 +184,11 @@ class OssV2(Client):
 
 class _RecordingHttp(RequestsHttpClient):
     """Keeps the last request's method and the last response."""
+
+    def __init__(self, certificate):
+        super().__init__(session=requests.Session())
+        self.session.trust_env = False  # The environment may name other authorities.
+        self._verify = certificate or True
 
     def send(self, request, **kwargs):
         response = super().send(request, **kwargs)

@@ -1,0 +1,103 @@
+#include "mounter/guard/guard.h"
+
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "mounter/guard/guard_log.h"
+#include "mounter/guard/monotonic.h"
+
+namespace bucketvol {
+namespace {
+
+// A healthy worker answers in microseconds.
+constexpr int64_t kStatusLimitMs = 2'000;
+
+std::string EncodeResult(ResultCode code, const std::string& text) {
+  ResultBody body;
+  body.code = code;
+  return EncodeMessage(MessageType::kResult, body, {text});
+}
+
+}  // namespace
+
+void Guard::OnConnect() {
+  UniqueFd fd(accept4(run_directory_->listener().get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd.valid()) return;
+  Client client{Channel(std::move(fd))};
+  const uid_t uid = client.channel.PeerProcess().uid;
+  if (uid == 0 || uid == geteuid()) clients_.push_back(std::move(client));
+}
+
+void Guard::OnClient(Client& client) {
+  Message message;
+  const Channel::Received received = client.channel.Receive(message);
+  if (received == Channel::Received::kClosed) return client.channel.Close();
+  if (received == Channel::Received::kNothing) return;
+  if (message.Is(MessageType::kStatus)) {
+    client.wants_status = true;
+    AskWorkerForStatus();
+  } else if (message.Is(MessageType::kUnmount)) {
+    client.wants_end = true;
+    const auto body = message.BodyAs<UnmountBody>();
+    unmount_by_force_ |= body.force != 0;
+    StartUnmount(body.lazy != 0 || body.force != 0 ? MNT_DETACH : 0);
+  }
+}
+
+void Guard::Report(Channel& to, ResultCode code, const std::string& text) {
+  if (auto sent = to.Send(EncodeResult(code, text)); !sent.ok())
+    GuardLog("warning: result not delivered: " + text);
+}
+
+void Guard::AnswerUnmounts(ResultCode code, const std::string& text) {
+  unmount_by_force_ = false;
+  for (Client& client : clients_) {
+    if (!client.wants_end) continue;
+    client.wants_end = false;
+    Report(client.channel, code, text);
+  }
+}
+
+void Guard::AskWorkerForStatus() {
+  if (!worker_ || !worker_->channel().open()) return AnswerStatus();
+  WorkerStatusBody body;
+  body.request = ++status_request_;
+  if (!worker_->channel().Send(EncodeMessage(MessageType::kWorkerStatus, body)).ok()) return AnswerStatus();
+  if (status_deadline_ == 0) status_deadline_ = MonotonicMs() + kStatusLimitMs;
+}
+
+void Guard::AnswerStatus() {
+  status_deadline_ = 0;
+  GuardStatusBody body;
+  body.state = State();
+  body.guard_pid = getpid();
+  body.worker_pid = worker_ ? worker_->pid() : 0;
+  body.worker_restarts = generation_ > 0 ? static_cast<uint32_t>(generation_ - 1) : 0;
+  body.transport = plan_.transport;
+  const std::string reply =
+      EncodeMessage(MessageType::kStatusReply, body, {plan_.mount_point, last_error_, document_});
+  for (Client& client : clients_) {
+    if (!client.wants_status) continue;
+    client.wants_status = false;
+    if (!client.channel.Send(reply).ok()) client.channel.Close();
+  }
+}
+
+MountState Guard::State() const {
+  switch (phase_) {
+    case Phase::kBuilding:
+    case Phase::kAttaching:
+      return MountState::kBuilding;
+    case Phase::kUncommitted:
+    case Phase::kServing:
+    case Phase::kDetaching:
+      return worker_ ? MountState::kReady : MountState::kDegraded;
+    case Phase::kEnding:
+    case Phase::kDone:
+      return MountState::kStopped;
+  }
+  return MountState::kStopped;
+}
+
+}  // namespace bucketvol

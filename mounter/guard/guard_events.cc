@@ -1,0 +1,212 @@
+#include "mounter/guard/guard.h"
+
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "mounter/guard/guard_helpers.h"
+#include "mounter/guard/guard_log.h"
+#include "mounter/guard/monotonic.h"
+
+namespace bucketvol {
+namespace {
+
+// A worker that answers opens a data file in microseconds; a mount reads a few blocks from the local disk.
+constexpr int64_t kAttachLimitMs = 30'000;
+// Once its connection has ended, a call has nothing more to wait for.
+constexpr int64_t kAbortLimitMs = 5'000;
+// After a plain umount the superblock goes at once, unless somebody elsewhere still uses it.
+constexpr int64_t kDetachLimitMs = 3'000;
+// After a lazy one somebody is expected to.
+constexpr int64_t kLazyDetachLimitMs = 300;
+
+}  // namespace
+
+void Guard::OnControl() {
+  Message message;
+  switch (control_.Receive(message)) {
+    case Channel::Received::kNothing:
+      return;
+    case Channel::Received::kClosed:
+      return OnCommandGone();
+    case Channel::Received::kMessage:
+      break;
+  }
+  if (!message.Is(MessageType::kCommit) || phase_ != Phase::kUncommitted) return;
+  phase_ = Phase::kServing;
+  // A reader may have ended the connection meanwhile.
+  OnMountTableChange();
+}
+
+void Guard::OnCommandGone() {
+  control_.Close();
+  const bool settled = phase_ == Phase::kServing || phase_ == Phase::kDetaching;
+  if (!settled || foreground_) Stop(ResultCode::kFailed, "interrupted");
+}
+
+void Guard::OnWorkerMessage() {
+  Message message;
+  const Channel::Received received = worker_->channel().Receive(message);
+  if (received == Channel::Received::kClosed) return DismissWorker();
+  if (received == Channel::Received::kNothing) return;
+  if (message.Is(MessageType::kProgress)) {
+    if (control_.open())
+      (void)control_.Send(EncodePacket(MessageType::kProgress, message.body, message.payload)).ok();
+  } else if (message.Is(MessageType::kWarning)) {
+    if (control_.open())
+      (void)control_.Send(EncodePacket(MessageType::kWarning, message.body, message.payload)).ok();
+  } else if (message.Is(MessageType::kImage)) {
+    OnImage(std::move(message));
+  } else if (message.Is(MessageType::kWorkerFailed)) {
+    last_error_ = message.Strings(1)[0];
+    if (phase_ < Phase::kServing) Stop(message.BodyAs<ResultBody>().code, last_error_);
+  } else if (message.Is(MessageType::kWorkerStatusReply)) {
+    document_ = message.Strings(1)[0];
+    if (message.BodyAs<WorkerStatusBody>().request == status_request_) AnswerStatus();
+  }
+}
+
+void Guard::OnImage(Message message) {
+  if (phase_ != Phase::kBuilding || helper_) return;
+  if (message.descriptors.empty()) return Stop(ResultCode::kFailed, "worker sent no metadata image");
+  plan_.devices = message.BodyAs<ImageBody>().devices;
+  plan_.meta_path = message.Strings(1)[0];
+  meta_ = std::move(message.descriptors.front());
+  phase_ = Phase::kAttaching;
+  auto helper = HelperChild::Start({meta_.get(), fuse_.mount.get()}, [this](const Channel& parent) {
+    RunAttach(parent, plan_, meta_, fuse_.mount);
+  });
+  if (!helper.ok()) return Stop(ResultCode::kFailed, helper.failure().text);
+  helper_.emplace(std::move(helper.value()));
+  helper_deadline_ = MonotonicMs() + kAttachLimitMs;
+}
+
+void Guard::OnWorkerExit() {
+  bool clean = false;
+  const std::string how = worker_->Reap(clean);
+  // What it said last may still lie in the socket.
+  Message message;
+  while (worker_->channel().open() && worker_->channel().Receive(message) == Channel::Received::kMessage) {
+    if (message.Is(MessageType::kWorkerFailed)) last_error_ = message.Strings(1)[0];
+  }
+  worker_.reset();
+  worker_deadline_ = 0;
+  AnswerStatus();
+  switch (phase_) {
+    case Phase::kBuilding:
+    case Phase::kAttaching:
+    case Phase::kUncommitted:
+      AbortConnection();
+      return Stop(ResultCode::kFailed,
+                  last_error_.empty() ? "worker ended unexpectedly: " + how : last_error_);
+    case Phase::kServing:
+      AbortConnection();
+      if (!IsMounted()) return Finish();
+      if (last_error_.empty()) last_error_ = "worker ended unexpectedly: " + how;
+      GuardLog("error: " + last_error_ + "; reads fail from now on");
+      return;
+    case Phase::kDetaching:
+      return Finish();
+    case Phase::kEnding:
+    case Phase::kDone:
+      return;
+  }
+}
+
+void Guard::OnHelper() {
+  Message report;
+  const Channel::Received received = helper_->Receive(report);
+  if (received == Channel::Received::kNothing) return;
+  if (received == Channel::Received::kClosed) helper_->Reap();
+  helper_deadline_ = 0;
+  finishing_ = std::move(helper_);
+  helper_.reset();
+  if (received == Channel::Received::kClosed) {
+    HelperReport lost;
+    lost.code = ResultCode::kFailed;
+    (void)DecodePacket(EncodeMessage(MessageType::kResult, lost, {"helper process ended unexpectedly"}),
+                       report);
+  }
+  if (phase_ == Phase::kAttaching) return OnAttached(std::move(report));
+  if (phase_ == Phase::kEnding && !image_) {
+    // The mount was being made when the end came.
+    const auto body = report.BodyAs<HelperReport>();
+    if (body.code == ResultCode::kOk) image_ = Mounted{body.mount_id, body.device};
+    return;
+  }
+  OnUnmounted(report);
+}
+
+void Guard::OnHelperLate() {
+  if (!helper_given_up_) {
+    GuardLog("error: a kernel call takes too long; the FUSE connection is ended");
+    last_error_ = "kernel call took too long; reads were given up";
+    helper_given_up_ = true;
+    helper_deadline_ = MonotonicMs() + kAbortLimitMs;
+    if (worker_) worker_->Kill();
+    return AbortConnection();
+  }
+  // Not even that helped: leave it to the kernel.
+  helper_.reset();
+  if (phase_ == Phase::kServing)
+    AnswerUnmounts(ResultCode::kFailed, "umount hangs in the kernel: " + plan_.mount_point);
+  if (phase_ == Phase::kAttaching) Stop(ResultCode::kFailed, "mount hangs in the kernel");
+  if (phase_ == Phase::kEnding) Finish();
+}
+
+void Guard::OnHelperEnd() {
+  Message message;
+  if (finishing_->Receive(message) != Channel::Received::kClosed) return;
+  finishing_->Reap();
+  finishing_.reset();
+}
+
+void Guard::OnAttached(Message report) {
+  const auto body = report.BodyAs<HelperReport>();
+  // From here on the connection lives as long as the image is mounted, not as long as this process.
+  fuse_.mount.Reset();
+  meta_.Reset();
+  if (body.code != ResultCode::kOk) return Stop(ResultCode::kFailed, report.Strings(1)[0]);
+  image_ = Mounted{body.mount_id, body.device};
+  phase_ = Phase::kUncommitted;
+  Report(control_, ResultCode::kOk, "");
+}
+
+void Guard::OnUnmounted(const Message& report) {
+  const auto body = report.BodyAs<HelperReport>();
+  if (phase_ == Phase::kEnding) {
+    if (body.code != ResultCode::kOk) image_.reset();  // Not ours to take down any more, or no longer there.
+    return;
+  }
+  if (body.code != ResultCode::kOk && IsMounted()) {
+    const std::string why = body.code == ResultCode::kBusy
+                                ? "mount point is in use: " + plan_.mount_point + " (see who: fuser -vm " +
+                                      plan_.mount_point + "; or umount --lazy)"
+                                : "umount " + plan_.mount_point + ": " + report.Strings(1)[0];
+    return AnswerUnmounts(body.code, why);
+  }
+  phase_ = Phase::kDetaching;
+  detach_deadline_ = MonotonicMs() + (unmount_flags_ == 0 ? kDetachLimitMs : kLazyDetachLimitMs);
+  if (!worker_) return Finish();
+  if (unmount_by_force_) {
+    worker_->Kill();
+    AbortConnection();
+  }
+}
+
+void Guard::OnSignal() {
+  signalfd_siginfo signal;
+  if (read(signals_.get(), &signal, sizeof signal) != sizeof signal) return;
+  if (signal.ssi_signo == SIGHUP || signal.ssi_signo == SIGPIPE) return;
+  if (phase_ < Phase::kServing) return Stop(ResultCode::kFailed, "interrupted by a signal");
+  StartUnmount(MNT_DETACH);
+}
+
+void Guard::OnMountTableChange() {
+  if (phase_ != Phase::kServing || IsMounted()) return;
+  if (!worker_) return Finish();
+  phase_ = Phase::kDetaching;
+}
+
+}  // namespace bucketvol

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "mounter/guard/channel.h"
+#include "mounter/guard/image_mount.h"
+
+namespace bucketvol {
+
+/// What a helper child of the guard reports: the body of a kResult message, with the words of a failure as
+/// its string.
+struct HelperReport {
+  ResultCode code = ResultCode::kOk;
+  int32_t error = 0;      // errno of a failed call.
+  uint64_t mount_id = 0;  // Of a mount that was made,
+  uint64_t device = 0;    // and st_dev of its files.
+};
+
+// The work of helper children (see HelperChild).
+
+/// Mounts an image and reports; then does what nobody waits for.
+void RunAttach(const Channel& parent, const ImagePlan& plan, const UniqueFd& meta,
+               const UniqueFd& fuse_mount);
+
+/// Unmounts what is at a mount point and reports. `flags`: those of umount2.
+void RunUnmount(const Channel& parent, const std::string& mount_point, int flags);
+
+}  // namespace bucketvol

@@ -13,8 +13,11 @@ import time
 import bench_context
 import index_bench
 import large_bench
+import loops_bench
+import memory_bench
 import mount_bench
 import peers
+import server_bench
 import small_bench
 
 UNITS = {"": 1, "KB": 1000, "MB": 1000 ** 2, "GB": 1000 ** 3}
@@ -29,7 +32,9 @@ def indexes(only):
 
 def chosen(only):
     """The workloads to run: all, one, or those that hold a row whose name begins so."""
-    workloads = {**small_bench.WORKLOADS, **large_bench.WORKLOADS}
+    workloads = {}
+    for module in (server_bench, small_bench, large_bench, memory_bench, loops_bench):
+        workloads.update(module.WORKLOADS)
     if only is None:
         return {**workloads, **indexes(None)}
     if only in workloads:

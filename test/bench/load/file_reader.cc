@@ -102,6 +102,15 @@ void FileReader::ReadWhole(uint32_t file) {
   fd.Reset();
   result_.files.fetch_add(1, std::memory_order_relaxed);
   result_.Deliver(mine_, position, begin);
+  if (job_.pause_ms > 0) usleep(static_cast<useconds_t>(job_.pause_ms * 1000));
+}
+
+// Of a part that ends within a block, O_DIRECT must read on to the end of the block.
+ssize_t FileReader::ReadBlock(int fd, uint64_t offset, uint64_t wanted) {
+  const bool direct = job_.style == ReadStyle::kDirect;
+  const uint64_t asked = direct ? (wanted + kAlignment - 1) / kAlignment * kAlignment : wanted;
+  const ssize_t got = pread(fd, buffer_.get(), asked, static_cast<off_t>(offset));
+  return std::min(got, static_cast<ssize_t>(wanted));
 }
 
 bool FileReader::ReadPart(const Access& access) {
@@ -109,8 +118,7 @@ bool FileReader::ReadPart(const Access& access) {
   const uint64_t end = access.length == Access::kToEnd ? UINT64_MAX : access.offset + access.length;
   for (uint64_t offset = access.offset; offset < end && !TimeIsOver();) {
     const uint64_t begin = SteadyNs();
-    const ssize_t got =
-        pread(fd, buffer_.get(), std::min(job_.block, end - offset), static_cast<off_t>(offset));
+    const ssize_t got = ReadBlock(fd, offset, std::min(job_.block, end - offset));
     if (got < 0) result_.Fail(errno);
     if (got < 0) return job_.order == Order::kRandom;
     if (got == 0) break;

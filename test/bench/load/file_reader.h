@@ -29,6 +29,7 @@ class FileReader {
   void ReadWhole(uint32_t file);
   bool Peek(uint32_t file);
   size_t SizeOfRead(uint64_t position) const;
+  ssize_t ReadBlock(int fd, uint64_t offset, uint64_t wanted);
   bool ReadPart(const Access& access);
   void TouchPart(const Access& access);
   void Check(uint32_t file, uint64_t offset, absl::Span<const char> data);

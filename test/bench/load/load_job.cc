@@ -26,6 +26,7 @@ How
   --block SIZE            bytes of one read (default 128KiB)
   --readers N             at once (default 1), threads; --processes makes them processes
   --shared-files          the readers share one descriptor (or mapping) of each file
+  --pause-ms MS           what a reader does with a whole file before it opens the next one
   --seconds S             stop after that time
   --expected SPEC         compare every byte with this synthetic bucket of bucketd, whose keys are the paths
 One line of JSON tells the result. Exit code 1: an error, or bytes that differ.
@@ -80,6 +81,7 @@ absl::Status ApplyNumber(absl::string_view flag, absl::string_view value, LoadJo
     return absl::OkStatus();
   }
   if (flag == "seconds" && absl::SimpleAtod(value, &job.seconds)) return absl::OkStatus();
+  if (flag == "pause-ms" && absl::SimpleAtod(value, &job.pause_ms)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("unknown flag or value: --", flag, " ", value));
 }
 

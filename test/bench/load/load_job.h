@@ -48,6 +48,7 @@ struct LoadJob {
   bool processes = false;     // Readers are processes; else threads.
   bool shared_files = false;  // All readers use one descriptor, or mapping, per file (threads only).
   uint64_t block = 128 * 1024;
+  double pause_ms = 0;     // What a reader does with a whole file before it asks for the next one (kFiles).
   double seconds = 0;      // Stop after so long; 0: when all is read.
   uint64_t count = 0;      // Accesses per reader (kRandom); 0: until `seconds` are over.
   uint64_t alignment = 1;  // Of random offsets.

@@ -147,6 +147,19 @@ TEST_F(ReadTest, AccessesAreReadInBlocksAndChecked) {
   EXPECT_EQ(result().mismatches, 1u);
 }
 
+// File systems refuse O_DIRECT reads whose length is not a multiple of the block.
+TEST_F(ReadTest, DirectPartsMayEndAnywhere) {
+  job_.order = Order::kAccesses;
+  job_.style = ReadStyle::kDirect;
+  job_.accesses = {{{.file = 0, .offset = 0, .length = 4096}}};
+  Run();
+  if (!shared_.clean()) GTEST_SKIP() << "this file system knows no O_DIRECT";
+  job_.accesses = {{{.file = 0, .offset = 4096, .length = 5000}, {.file = 1}}};
+  Run();
+  EXPECT_TRUE(shared_.clean());
+  EXPECT_EQ(result().bytes, 4096u + 5000u + kSize);
+}
+
 TEST_F(ReadTest, RandomBlocksLieWithinTheFiles) {
   job_.order = Order::kRandom;
   job_.block = 100'000;

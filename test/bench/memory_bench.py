@@ -1,4 +1,5 @@
 """Reading under a limit on memory."""
+import contextlib
 import time
 
 import rig
@@ -8,21 +9,6 @@ from small_bench import small_reads
 
 STREAMS = 64
 IDLE_SECONDS = 12  # Memory of streams that nobody reads goes back within 10.
-
-
-class Limit:
-    """A cgroup for the mount's processes, or none."""
-
-    def __init__(self, limit_bytes):
-        self.bytes = limit_bytes
-
-    def __enter__(self):
-        self.cgroup = rig.Cgroup(self.bytes).__enter__() if self.bytes else None
-        return self
-
-    def __exit__(self, *exception):
-        if self.cgroup:
-            self.cgroup.__exit__(*exception)
 
 
 def options(bench, limit_bytes):
@@ -46,13 +32,13 @@ def settled(ours):
 def limited(bench, spec, limit_bytes, trial):
     """Costs of some trials within a limit; the peak of the group; how often the kernel killed in it; what the gauges say
     after the last."""
-    with Limit(limit_bytes) as limit, \
-            bench.served(spec, "oss", *options(bench, limit_bytes), cgroup=limit.cgroup) as (server, ours):
+    with rig.Cgroup(limit_bytes) if limit_bytes else contextlib.nullcontext() as cgroup, \
+            bench.served(spec, "oss", *options(bench, limit_bytes), cgroup=cgroup) as (server, ours):
         costs = [trial(server, ours) for _ in range(bench.short(2, 5))]
         gauges = settled(ours) if limit_bytes else {}
         ours.umount()
-        peak = limit.cgroup.peak() if limit.cgroup else 0
-        kills = limit.cgroup.oom_kills() if limit.cgroup else 0
+        peak = cgroup.peak() if cgroup else 0
+        kills = cgroup.oom_kills() if cgroup else 0
     return costs, peak, kills, gauges
 
 

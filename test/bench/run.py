@@ -88,7 +88,7 @@ def measure(bench, name, workload, out):
                 row["before"] = earlier[row["hash"]]
             rows.append(row)
     except Exception as error:  # pylint: disable=broad-except  The other workloads shall be measured all the same.
-        rows.append({"name": f"{name}: failed", "value": str(error)[:200], "bar": "", "reached": False})
+        rows.append({"name": f"{name}: failed", "value": str(error)[:300], "bar": "", "reached": False})
     if rows:
         with open(path, "w") as file:
             json.dump({"workload": name, "long": bench.long, "seconds": time.monotonic() - begin,

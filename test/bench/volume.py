@@ -46,14 +46,19 @@ class Volume:
     def __init__(self, space, server, bucket, *options, cgroup=None):
         self._space, self._server, self._bucket, self._options, self._cgroup = space, server, bucket, options, cgroup
         self.directory = space.mountpoint
+        self._mounts = 0
 
     def mount(self):
+        """At a directory of its own each time: a mount namespace that somebody makes meanwhile keeps the last mount alive."""
+        self._mounts += 1
+        self.directory = f"{self._space.mountpoint}{self._mounts}"
+        os.mkdir(self.directory)
         words = self._space.options(self._server.url, "index_max_age=1h", *self._options)
         join = self._cgroup.join if self._cgroup else None
         done = subprocess.run([self._space.bucketvol, "mount", f"s3://{self._bucket}", self.directory, "-o", words],
                               preexec_fn=join, stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
-            raise RuntimeError(f"mount -o {words}: {done.stderr.strip()}")
+            raise RuntimeError(f"{done.stderr.strip()} (mounting with -o {words})")
 
     def umount(self):
         if os.path.ismount(self.directory):

@@ -28,7 +28,7 @@ struct FileSequenceSettings {
 ///
 /// Keeps 256 cursors, so that many readers may walk one directory together or each its own. The third touch
 /// in (nearly) ascending order makes a cursor fetch ahead; what it keeps ahead doubles, at most once per
-/// round, while its readers find their objects absent or on their way. A cursor whose objects are not used
+/// round, while its readers find their objects still on their way. A cursor whose objects are not used
 /// gets less (below one half), or nothing for a minute (below one fifth); it never has more out that nobody
 /// used yet than it keeps ahead. Touches in random order make it fetch next to nothing.
 ///

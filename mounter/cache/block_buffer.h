@@ -27,8 +27,8 @@ class BlockBuffer {
   bool Verify() const;
 
  private:
-  const UnitArena::Unit unit_;
-  const Reservation reservation_;
+  UnitArena::Unit unit_;
+  Reservation reservation_;
   uint64_t filled_ = 0;
   uint32_t checksum_ = 0;
 };

@@ -55,8 +55,8 @@ void SlabSource::ReleaseIdle() {
   std::vector<Idle> release;
   {
     absl::MutexLock lock(&mu_);
-    const auto first_kept = std::find_if(idle_.begin(), idle_.end(),
-                                         [&](const Idle& idle) { return idle.since > oldest; });
+    const auto first_kept =
+        std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) { return idle.since > oldest; });
     release.assign(idle_.begin(), first_kept);
     idle_.erase(idle_.begin(), first_kept);
     slabs_ -= release.size();

@@ -41,7 +41,7 @@ class SlabSource {
 
   const Clock& clock_;
   const absl::Duration keep_;
-  mutable absl::Mutex mu_;                     // Leaf. No system call runs under it.
+  mutable absl::Mutex mu_;                       // Leaf. No system call runs under it.
   std::vector<Idle> idle_ ABSL_GUARDED_BY(mu_);  // In order of return; the last is used first.
   uint64_t slabs_ ABSL_GUARDED_BY(mu_) = 0;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
+
 namespace bucketvol {
 
 ByteRange CachedObject::RangeOf(uint64_t index) const {
@@ -68,7 +70,7 @@ std::vector<CachedObject::Run> CachedObject::Claim(ByteRange range) {
 bool CachedObject::AcceptVersion(absl::string_view etag) {
   absl::MutexLock lock(&mu_);
   if (version_.empty()) version_ = std::string(etag);
-  return etag.empty() || etag == version_;
+  return etag.empty() || absl::EqualsIgnoreCase(etag, version_);
 }
 
 std::vector<std::shared_ptr<PendingRead>> CachedObject::Advance(Block& block, uint64_t valid) {

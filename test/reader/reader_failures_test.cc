@@ -129,6 +129,13 @@ TEST_F(ReaderFailuresTest, BytesOfAnotherVersionAreNotServed) {
   EXPECT_THAT(read.status(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another ETag")));
 }
 
+TEST_F(ReaderFailuresTest, TheCaseOfAnETagsLettersSaysNothing) {
+  const ReadOutcome read(reader_, kSmall, {0, 100});
+  store_.Version(0, "e1");
+  store_.Complete(0);
+  EXPECT_EQ(read.text(), ContentOf(kSmall, {0, 100}));
+}
+
 TEST_F(ReaderFailuresTest, WithoutAnIndexedETagTheFirstVersionCounts) {
   const ObjectId unnamed{"unnamed", "", 64 * kMiB};
   const ReadOutcome first(reader_, unnamed, {0, kMiB});

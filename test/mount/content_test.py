@@ -40,6 +40,7 @@ class ContentTest(rig.MountTest):
         self.fill()
         self.serve_root()
         self.mount("s3://b")
+        self.assertEqual(len(self.loops()), 2, "one for the metadata, one for the data")
         self.assertSameAsSource()
         self.umount()
 

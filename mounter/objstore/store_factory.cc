@@ -41,8 +41,9 @@ class ComposedStore final : public BucketStore {
                 std::unique_ptr<HttpTransport> transport, CredentialProvider& credentials, const Clock& clock)
       : route_(RouteTo(bucket.endpoint, settings.transport.proxy)),
         timers_("bv-store", 1),
-        http_(std::move(bucket), std::move(transport), credentials, clock, timers_),
-        throttled_(http_, settings.request_rate, clock, timers_, metrics_),
+        gate_(settings.request_rate, clock, metrics_),
+        http_(std::move(bucket), std::move(transport), credentials, clock, timers_, &gate_),
+        throttled_(http_, gate_, timers_),
         retrying_(
             throttled_, settings.retry, clock, timers_, [this] { return random_.Next(); }, metrics_),
         metered_(retrying_, metrics_) {}
@@ -56,6 +57,7 @@ class ComposedStore final : public BucketStore {
 
   const StoreMetrics& metrics() const override { return metrics_; }
   std::string Route() const override { return route_; }
+  void Observe(std::shared_ptr<CongestionObserver> observer) override { gate_.Observe(std::move(observer)); }
   void Shutdown() override {
     retrying_.Close();
     throttled_.Close();
@@ -67,6 +69,7 @@ class ComposedStore final : public BucketStore {
   StoreMetrics metrics_;
   SharedRandom random_;
   ThreadPool timers_;
+  RequestGate gate_;
   HttpObjectStore http_;
   ThrottledStore throttled_;
   RetryingStore retrying_;

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "mounter/base/clock.h"
+#include "mounter/objstore/congestion.h"
 #include "mounter/objstore/credential_provider.h"
 #include "mounter/objstore/curl_transport.h"
 #include "mounter/objstore/object_store.h"
@@ -36,6 +37,8 @@ class BucketStore : public ObjectStore {
   /// How the service is reached, for a log line: "http://HOST:PORT directly", or "… by proxy
   /// http://HOST:PORT". No secrets.
   virtual std::string Route() const = 0;
+  /// Has `observer` hear of congestion from now on, in place of the one before; null: nobody.
+  virtual void Observe(std::shared_ptr<CongestionObserver> observer) = 0;
   /// Ends every call with Cancelled, also those to come. Returns at once.
   virtual void Shutdown() = 0;
 };

@@ -8,6 +8,7 @@
 #include "mounter/base/executor.h"
 #include "mounter/base/log.h"
 #include "mounter/base/status_macros.h"
+#include "mounter/objstore/hedged_store.h"
 #include "mounter/objstore/http_object_store.h"
 #include "mounter/objstore/metered_store.h"
 #include "mounter/objstore/retrying_store.h"
@@ -43,7 +44,7 @@ class ComposedStore final : public BucketStore {
         timers_("bv-store", 1),
         gate_(settings.request_rate, clock, metrics_),
         http_(std::move(bucket), std::move(transport), credentials, clock, timers_, &gate_),
-        throttled_(http_, gate_, timers_),
+        throttled_(Hedged(settings, clock), gate_, timers_),
         retrying_(
             throttled_, settings.retry, clock, timers_, [this] { return random_.Next(); }, metrics_),
         metered_(retrying_, metrics_) {}
@@ -61,16 +62,23 @@ class ComposedStore final : public BucketStore {
   void Shutdown() override {
     retrying_.Close();
     throttled_.Close();
+    if (hedged_) hedged_->Close();
     http_.Shutdown();
   }
 
  private:
+  ObjectStore& Hedged(const StoreSettings& settings, const Clock& clock) {
+    if (!settings.hedge) return http_;
+    return hedged_.emplace(http_, *settings.hedge, gate_, clock, timers_, metrics_);
+  }
+
   const std::string route_;
   StoreMetrics metrics_;
   SharedRandom random_;
   ThreadPool timers_;
   RequestGate gate_;
   HttpObjectStore http_;
+  std::optional<HedgedStore> hedged_;
   ThrottledStore throttled_;
   RetryingStore retrying_;
   MeteredStore metered_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -8,6 +9,7 @@
 #include "mounter/objstore/congestion.h"
 #include "mounter/objstore/credential_provider.h"
 #include "mounter/objstore/curl_transport.h"
+#include "mounter/objstore/hedge_policy.h"
 #include "mounter/objstore/object_store.h"
 #include "mounter/objstore/request_factory.h"
 #include "mounter/objstore/retry_policy.h"
@@ -27,6 +29,7 @@ struct StoreSettings {
   TransportSettings transport;
   double request_rate = 0;  // Most requests per second; 0: as many as the service bears.
   RetrySettings retry;
+  std::optional<HedgeSettings> hedge = HedgeSettings();  // None: slow GETs are waited for.
 };
 
 /// A bucket, with retries, throttling and metering around it. The destructor cancels what is in flight and

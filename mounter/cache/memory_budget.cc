@@ -1,4 +1,4 @@
-#include "mounter/reader/memory_budget.h"
+#include "mounter/cache/memory_budget.h"
 
 namespace bucketvol {
 

@@ -62,13 +62,11 @@ class SequenceCursor {
   uint64_t begin_;  // Where the first readers were.
   uint64_t last_;   // Highest ordinal touched.
   uint64_t ahead_;
-  uint64_t planned_from_;  // What was planned: [planned_from_, planned_to_).
   uint64_t planned_to_;
   uint64_t grow_at_;          // A stall from here on shows that `ahead_` is too small.
   uint64_t judged_to_;        // Planned objects before are written off, used or not.
   uint64_t outstanding_ = 0;  // Planned, neither used nor written off.
   uint64_t used_ = 0;
-  uint64_t spread_ = 8;          // How far touches are believed to be from the highest.
   uint64_t most_behind_ = 0;     // How far they were behind it.
   uint64_t judged_planned_ = 0;  // Since the last verdict: planned, and
   uint64_t judged_unused_ = 0;   // not used.

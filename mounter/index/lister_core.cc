@@ -153,7 +153,7 @@ ListerCore::Outgoing ListerCore::PlanLocked() {
   const bool seeding = first_landmarks_out_ && pages_ < 2;
   std::vector<Interval*> chosen;
   if (held_back_ || seeding) {
-    const bool may_ask = seeding || table_.front().run.batches.empty();
+    const bool may_ask = in_flight_ < streams_.limit() && (seeding || table_.front().run.batches.empty());
     if (Interval* front = may_ask ? table_.PlanFront() : nullptr) chosen.push_back(front);
   }
   while (!landmark_queries_.empty() && in_flight_ < streams_.limit() && !held_back_) {

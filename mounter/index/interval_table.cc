@@ -22,6 +22,11 @@ constexpr double kForesightPages = 4;
 constexpr double kLostShare = 0.035;
 constexpr double kLostShareStarving = 0.05;  // When there is little else to do.
 constexpr double kLostPerStream = 1.5;
+// When this share of the streams has nothing to do, the longest stretches are halved for them, as long as so
+// many requests per stream may still be lost: guesses that are wrong must not use up what other splits need.
+constexpr double kIdleShare = 0.25;
+constexpr double kHalvingReserve = 0.5;
+constexpr double kLeastHalvedPages = 3;
 // What a split costs on average: the cut page, and now and then an empty part.
 constexpr double kSplitCost = 0.7;
 // An interval that is so many times longer than foretold, and so many pages, shows that the map is wrong
@@ -149,8 +154,26 @@ std::vector<Interval*> IntervalTable::Plan(int idle, int limit, absl::Duration n
     const int count = std::min(wanted, SplitBudget(limit - left(), wanted));
     if (count > 0) Split(it, count, std::min(it->pages_left / (count + 1), part), chosen);
   }
+  if (left() > kIdleShare * limit) Halve(left(), limit, chosen);
   peak_ = std::max(peak_, limit - left());
   return chosen;
+}
+
+void IntervalTable::Halve(int idle, int limit, std::vector<Interval*>& chosen) {
+  std::vector<Iterator> long_ones;
+  for (auto it = intervals_.begin(); it != intervals_.end(); ++it) {
+    if (it->pages_left >= kLeastHalvedPages && MaySplit(*it, now_)) long_ones.push_back(it);
+  }
+  std::stable_sort(long_ones.begin(), long_ones.end(),
+                   [](Iterator a, Iterator b) { return a->pages_left > b->pages_left; });
+  for (const Iterator it : long_ones) {
+    const int in_flight = limit - idle;
+    const double reserve = kHalvingReserve * std::max(peak_, in_flight);
+    if (idle == 0 || SplitBudget(in_flight, 1) < 1 + reserve) return;
+    const size_t before = chosen.size();
+    Split(it, 1, it->pages_left / 2, chosen);
+    idle -= static_cast<int>(chosen.size() - before);
+  }
 }
 
 void IntervalTable::Split(Iterator interval, int count, double part, std::vector<Interval*>& chosen) {
@@ -174,7 +197,9 @@ void IntervalTable::Split(Iterator interval, int count, double part, std::vector
     const bool same_landmark = map_.LandmarksBetween(interval->after, made->after) == 0;
     made->pages_in_landmark = same_landmark ? interval->pages_in_landmark : 0;
     made->pages_in_directory = same_directory ? interval->pages_in_directory : 0;
-    made->pages_left = std::max(1.0, std::min(part, pages));
+    const double share = i + 1 < points.size() ? part : pages - part * static_cast<double>(points.size());
+    const double guess = map_.IsLandmark(made->after) ? map_.Pages(StretchOf(*made)) : std::min(share, pages);
+    made->pages_left = std::max(1.0, guess);
     by_id_.emplace(made->id, &*made);
     chosen.push_back(&*made);
   }

@@ -36,6 +36,17 @@ IntervalTableSettings TableSettings(const ListerSettings& settings) {
           .read_ahead_pages = kOverbooking * static_cast<double>(settings.memory_bytes) / page_bytes};
 }
 
+// Whether a listing with a delimiter has come to the end of the directories: to its own end, or to a long row
+// of names behind them.
+bool ShowsAllDirectories(const ListPage& page) {
+  if (!page.truncated) return true;
+  const absl::string_view last = page.common_prefixes.empty() ? "" : page.common_prefixes.back();
+  const auto names = std::upper_bound(page.objects.begin(), page.objects.end(), last,
+                                      [](absl::string_view a, const ListedObject& b) { return a < b.key; });
+  const size_t entries = page.objects.size() + page.common_prefixes.size();
+  return 2 * static_cast<size_t>(page.objects.end() - names) > entries;
+}
+
 }  // namespace
 
 struct ListerCore::Answer {
@@ -223,6 +234,9 @@ void ListerCore::ProcessLandmarks(const LandmarkQuery& query, absl::StatusOr<Lis
     if (query.first) first_landmarks_out_ = false;
     // What this request fails of, the listing itself will fail of as well.
     if (page.ok() && status_.ok() && !table_.finished()) {
+      if (query.start_after.empty() && ShowsAllDirectories(*page)) {
+        table_.LearnWhole(query.prefix, page->common_prefixes.size());
+      }
       table_.AddLandmarks({page->common_prefixes.begin(), page->common_prefixes.end()},
                           KeyMap::Landmarks::kDirectories);
       FollowUpLocked(query, *page);

@@ -22,6 +22,9 @@ constexpr double kForesightPages = 4;
 constexpr double kLostShare = 0.035;
 constexpr double kLostShareStarving = 0.05;  // When there is little else to do.
 constexpr double kLostPerStream = 1.5;
+// While most streams have nothing to do, every page earns more, so that no bucket, however odd, is listed by
+// a few streams to its end.
+constexpr double kEarnedWhenStarving = 0.2;
 // When this share of the streams has nothing to do, the longest stretches are halved for them, as long as so
 // many requests per stream may still be lost: guesses that are wrong must not use up what other splits need.
 constexpr double kIdleShare = 0.25;
@@ -95,7 +98,7 @@ Interval* IntervalTable::PlanFront() {
 
 // What splitting may still cost, when so many pages are yet to come.
 double IntervalTable::Credit(double share, int streams, double pages) const {
-  return share * (useful_ + pages) + kLostPerStream * streams - lost_ - kSplitCost * probes_out_;
+  return share * (useful_ + pages) + kLostPerStream * streams + earned_ - lost_ - kSplitCost * probes_out_;
 }
 
 // How many pages one stream should have before it: an equal share of what is left; less where all that is
@@ -149,13 +152,16 @@ std::vector<Interval*> IntervalTable::Plan(int idle, int limit, absl::Duration n
     }
     const double parts = std::min(it->pages_left / part, 1e6);
     if (parts < 2 || left() == 0 || !MaySplit(*it, now)) continue;
-    const int most = it->end ? left() : std::min(left(), kMostOpenPoints);
+    const bool measured = it->end || map_.has_even_landmarks();
+    const int most = measured ? left() : std::min(left(), kMostOpenPoints);
     const int wanted = std::min(static_cast<int>(parts) - 1, most);
     const int count = std::min(wanted, SplitBudget(limit - left(), wanted));
     if (count > 0) Split(it, count, std::min(it->pages_left / (count + 1), part), chosen);
   }
   if (left() > kIdleShare * limit) Halve(left(), limit, chosen);
-  peak_ = std::max(peak_, limit - left());
+  const int in_flight = limit - left();
+  peak_ = std::max(peak_, in_flight);
+  starving_ = 4 * in_flight < limit;
   return chosen;
 }
 
@@ -230,6 +236,7 @@ void IntervalTable::CountPage(Interval& interval, const PageNews& news) {
   page_capacity_ = std::max(page_capacity_, news.received);
   const double kept = static_cast<double>(news.kept.size()) / static_cast<double>(page_capacity_);
   useful_ += kept;
+  if (starving_) earned_ += kEarnedWhenStarving * kept;
   interval.pages_read += kept;
   lost_ += 1 - kept;
   map_.LearnPage({.stretch = StretchOf(interval),

@@ -78,6 +78,8 @@ class IntervalTable {
   void LearnWhole(absl::string_view directory, size_t sub_directories) {
     map_.LearnWhole(directory, sub_directories);
   }
+  /// Tells how many pages there are from one landmark to the next.
+  void LearnDistance(double pages) { map_.LearnDistance(pages); }
   const KeyMap& map() const { return map_; }
   bool empty() const { return intervals_.empty(); }
   /// Whether everything has been read.
@@ -138,6 +140,8 @@ class IntervalTable {
   size_t page_capacity_ = 1;  // Most keys seen in a page.
   double useful_ = 0;         // Pages' worth of keys.
   double lost_ = 0;           // Pages' worth of requests that brought none.
+  double earned_ = 0;         // What more may be lost, for pages read while most streams had nothing to do.
+  bool starving_ = false;
   int probes_out_ = 0;
   int peak_ = 0;  // Most requests in flight.
   absl::Duration now_;

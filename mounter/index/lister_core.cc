@@ -69,12 +69,15 @@ ListerCore::ListerCore(ObjectStore& store, const Clock& clock, Executor& executo
       progress_(progress),
       spill_(settings_.spill_directory, settings_.spill_bytes),
       table_(TableSettings(settings_)),
-      streams_(settings_.min_streams, settings_.max_streams) {}
+      streams_(settings_.min_streams, settings_.max_streams, settings_.first_streams) {}
 
 void ListerCore::Start() {
   {
     absl::MutexLock lock(&mu_);
     table_.AddLandmarks(settings_.hints, KeyMap::Landmarks::kEven);
+    if (settings_.keys_per_hint > 0) {
+      table_.LearnDistance(static_cast<double>(settings_.keys_per_hint) / settings_.page_keys);
+    }
     first_landmarks_out_ = settings_.hints.empty() && settings_.max_streams > 1;
     if (first_landmarks_out_) landmark_queries_.push_back({.prefix = settings_.prefix, .first = true});
   }

@@ -254,8 +254,7 @@ void KeyMap::Measure(const KeyStretch& stretch, Layout& layout) const {
 // Landmarks at even distances foretell how much lies before the next one, until they turn out to be out of
 // date.
 bool KeyMap::WithinEvenLandmark(const KeyStretch& stretch) const {
-  return !landmarks_.empty() && landmarks_kind_ == Landmarks::kEven &&
-         stretch.pages_in_landmark <= kOutOfDate * (LandmarkPages() + 1);
+  return has_even_landmarks() && stretch.pages_in_landmark <= kOutOfDate * (LandmarkPages() + 1);
 }
 
 // Measures what lies before the first landmark.

@@ -74,6 +74,9 @@ class KeyMap {
   /// Landmarks behind `after`, up to and including `last`.
   uint64_t LandmarksBetween(const std::string& after, const std::string& last) const;
   size_t landmarks() const { return landmarks_.size(); }
+  /// Notes, before the first page, how far landmarks are from each other.
+  void LearnDistance(double pages) { whole_landmarks_.Note(pages); }
+  bool has_even_landmarks() const { return !landmarks_.empty() && landmarks_kind_ == Landmarks::kEven; }
   bool IsLandmark(const std::string& point) const;
   /// Pages from a landmark to the next one on average, as far as is known.
   double LandmarkPages() const { return whole_landmarks_.count() > 0 ? whole_landmarks_.value() : 1; }

@@ -10,6 +10,7 @@
 #include "mounter/cli/kernel_version.h"
 #include "mounter/index/index_builder.h"
 #include "mounter/index/listing_hints.h"
+#include "mounter/objstore/store_error.h"
 #include "mounter/options/parse_options.h"
 
 namespace bucketvol {
@@ -43,6 +44,12 @@ IndexBuildSettings BuildOf(const VolumeOptions& options, const std::string& dire
   return settings;
 }
 
+// Errors of the store name the bucket already; what the lister says of the answers does not.
+absl::Status Explain(const absl::Status& status, const VolumeOptions& options) {
+  if (absl::IsCancelled(status) || StoreErrorOf(status).has_value()) return status;
+  return Annotate(status, absl::StrCat("cannot list ", options.source.ToString()));
+}
+
 }  // namespace
 
 IndexJob::IndexJob(ObjectStore& store, const Clock& clock, Executor& executor, const VolumeOptions& options,
@@ -56,7 +63,7 @@ absl::StatusOr<IndexManifest> IndexJob::Run(std::shared_ptr<Cancellation> cancel
   const absl::Duration begin = clock_.Elapsed();
   ASSIGN_OR_RETURN(const std::unique_ptr<IndexBuilder> builder,
                    IndexBuilder::Create(BuildOf(options_, directory_, clock_.WallNow())));
-  RETURN_IF_ERROR(lister_.Run(*builder, cancellation));
+  RETURN_IF_ERROR(Explain(lister_.Run(*builder, cancellation), options_));
   if (builder->keys() == 0 && !options_.source.prefix.empty() && !options_.allow_empty) {
     return absl::NotFoundError(
         absl::StrCat("path holds no key: ", options_.source.ToString(),

@@ -164,8 +164,9 @@ void Guard::OnHelperEnd() {
 
 void Guard::OnAttached(Message report) {
   const auto body = report.BodyAs<HelperReport>();
-  // From here on the connection lives as long as the image is mounted, not as long as this process.
-  fuse_.mount.Reset();
+  // From here on the connection lives as long as the image is mounted, not as long as this process: the image's
+  // data devices hold it. Where there are none, this process does.
+  if (plan_.devices > 0) fuse_.mount.Reset();
   meta_.Reset();
   if (body.code != ResultCode::kOk) return Stop(ResultCode::kFailed, report.Strings(1)[0]);
   image_ = Mounted{body.mount_id, body.device};

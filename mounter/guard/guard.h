@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mounter/base/unique_fd.h"
+#include "mounter/cgroup/held_cgroup.h"
 #include "mounter/guard/channel.h"
 #include "mounter/guard/fuse_connection.h"
 #include "mounter/guard/helper_child.h"
@@ -105,6 +106,7 @@ class Guard {
   ImagePlan plan_;
   std::string worker_program_;
   std::string spec_;
+  HeldCgroup cgroup_;  // Of the workers; removed at the end.
   bool foreground_ = false;
 
   Phase phase_ = Phase::kBuilding;

@@ -20,10 +20,11 @@ ALLOWED = {
     "session": set(),
     "image": {"reader", "index", "session", "telemetry"},
     "fuse": {"reader", "objstore", "session", "telemetry"},
-    "guard": {"session", "options", "telemetry"},
+    "cgroup": set(),
+    "guard": {"cgroup", "session", "options", "telemetry"},
     "cli": {"options", "proto", "objstore", "index", "telemetry", "cache", "prefetch", "reader", "session", "image",
-            "fuse", "guard"},
-    "csi": {"options", "proto"},
+            "fuse", "cgroup", "guard"},
+    "csi": {"options", "proto", "cgroup"},
 }
 # Where only an interface may be used, not the implementation behind it.
 INTERFACE_ONLY = {

@@ -21,9 +21,11 @@ ALLOWED = {
     "image": {"reader", "index", "session", "telemetry"},
     "fuse": {"reader", "objstore", "session", "telemetry"},
     "cgroup": set(),
+    "sandbox": set(),
     "guard": {"cgroup", "session", "options", "telemetry"},
     "cli": {"options", "proto", "objstore", "index", "telemetry", "cache", "prefetch", "reader", "session", "image",
-            "fuse", "cgroup", "guard"},
+            "fuse", "cgroup", "guard",
+            "sandbox"},
     "csi": {"options", "proto", "cgroup"},
 }
 # Where only an interface may be used, not the implementation behind it.

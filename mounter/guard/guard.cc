@@ -66,7 +66,7 @@ Step Guard::Prepare() {
   plan_.mount_point = strings[0];
   foreground_ = body.foreground != 0;
   worker_program_ = strings[1];
-  spec_ = strings[2];
+  spec_ = SecretPages(strings[2]);
   if (const int error = HeldCgroup::Hold(SplitDirectories(strings[3]), cgroup_))
     return SystemFailure(error, "hold the worker's cgroup");
   ASSIGN_OR_FAIL(signals_, WatchSignals());
@@ -87,7 +87,8 @@ Step Guard::StartWorker() {
   worker_.emplace(std::move(worker));
   StartBody start;
   start.generation = ++generation_;
-  return worker_->channel().Send(EncodeMessage(MessageType::kStart, start, {spec_}), {fuse_.device.get()});
+  return worker_->channel().Send(EncodeMessage(MessageType::kStart, start, {spec_.bytes()}),
+                                 {fuse_.device.get()});
 }
 
 void Guard::PollOnce() {

@@ -17,6 +17,7 @@
 #include "mounter/guard/outcome.h"
 #include "mounter/guard/protocol.h"
 #include "mounter/guard/run_directory.h"
+#include "mounter/guard/secret_pages.h"
 #include "mounter/guard/worker_process.h"
 
 namespace bucketvol {
@@ -105,7 +106,7 @@ class Guard {
   // From the command.
   ImagePlan plan_;
   std::string worker_program_;
-  std::string spec_;
+  SecretPages spec_;
   HeldCgroup cgroup_;  // Of the workers; removed at the end.
   bool foreground_ = false;
 

@@ -126,7 +126,7 @@ absl::Status IndexLease::KeepUntil(absl::Time time) const {
 }
 
 IndexStore::IndexStore(const std::string& state_dir, const Clock& clock)
-    : directory_(state_dir + "/index"), clock_(clock) {}
+    : directory_(DirectoryOf(state_dir)), clock_(clock) {}
 
 absl::StatusOr<IndexLease> IndexStore::Claim(const IndexKey& key, const Cancellation& cancellation) const {
   const std::string directory = absl::StrCat(directory_, "/", NameOf(key));

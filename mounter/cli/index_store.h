@@ -59,6 +59,9 @@ class IndexStore {
 
   IndexStore(const std::string& state_dir, const Clock& clock);
 
+  /// Where all indexes lie.
+  static std::string DirectoryOf(const std::string& state_dir) { return state_dir + "/index"; }
+
   /// Claims the directory of an index; waits while another process builds it. Cancelled by `cancellation`.
   absl::StatusOr<IndexLease> Claim(const IndexKey& key, const Cancellation& cancellation) const;
   /// Removes what nobody uses and whose time is over, and what killed builders left. False: some index is

@@ -21,30 +21,30 @@ import peers
 import rig
 import server_bench
 import small_bench
+import store_bench
 
 DISTURBED = 0.1  # Share of the machine from which on others spoil what is measured.
 UNITS = {"": 1, "KB": 1000, "MB": 1000 ** 2, "GB": 1000 ** 3}
 
 
-def indexes(only):
-    """The workloads of the index, which have rows of their own names."""
+def programs(only):
+    """The workloads without a mount or with an index alone, which choose among rows of their own names."""
     def of(module):
         return lambda bench: module.run(bench.bin_dir, only, bench.long)
-    return {"index": of(index_bench), "mount": of(mount_bench)}
+    return {"index": of(index_bench), "mount": of(mount_bench), "store": of(store_bench)}
 
 
 def chosen(only):
     """The workloads to run: all, one, or those that hold a row whose name begins so."""
-    workloads = {}
+    workloads = programs(None)
     for module in (server_bench, small_bench, large_bench, memory_bench, loops_bench):
         workloads.update(module.WORKLOADS)
     if only is None:
-        return {**workloads, **indexes(None)}
+        return workloads
     if only in workloads:
         return {only: workloads[only]}
     found = {name: workload for name, workload in workloads.items() if only.startswith(name) or name.startswith(only)}
-    return found or {name: workload for name, workload in indexes(None if only in ("index", "mount") else only).items()
-                     if only not in ("index", "mount") or name == only}
+    return found or programs(only)
 
 
 def rate(text):

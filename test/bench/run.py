@@ -10,8 +10,9 @@ import sys
 
 import index_bench
 import mount_bench
+import store_bench
 
-GROUPS = {"index": index_bench.run, "mount": mount_bench.run}
+GROUPS = {"index": index_bench.run, "mount": mount_bench.run, "store": store_bench.run}
 
 
 def print_table(rows):

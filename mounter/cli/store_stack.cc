@@ -53,6 +53,10 @@ absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec, Acquaintan
   settings.transport.check_certificate = options.check_certificate;
   settings.transport.proxy.proxy = ProxyWithCredentials(options.proxy, spec.proxy_credentials).Reveal();
   settings.transport.proxy.no_proxy = options.no_proxy;
+  // A silent service is left soon enough for some more attempts.
+  settings.transport.first_byte_timeout =
+      std::min(settings.transport.first_byte_timeout, options.request_timeout / 4);
+  settings.transport.stall_timeout = std::min(settings.transport.stall_timeout, options.request_timeout / 4);
   settings.request_rate = options.request_rate;
   if (acquaintance == Acquaintance::kProven) settings.retry.first_contact_attempts = 0;
   // A request's time is over with the reader's; what is left after the last attempt goes to the answer.

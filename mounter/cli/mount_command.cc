@@ -102,7 +102,7 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   settings.spec = request.spec.Reveal();
 
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
-  const absl::Status status = LaunchAndAwait(settings, interrupts, console);
+  absl::Status status = LaunchAndAwait(settings, interrupts, console);
   if (!status.ok()) SweepIndexes(request.options.state_dir);
   return status;
 }

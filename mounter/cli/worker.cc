@@ -83,7 +83,7 @@ absl::Status Worker::Work() {
   options_ = spec.options;
   SetLogging({.level = LevelOf(options_.log_level)});
   std::thread listener([this] { Listen(); });
-  const absl::Status status = Serve(spec, std::move(start.descriptors.front()));
+  absl::Status status = Serve(spec, std::move(start.descriptors.front()));
   {
     absl::MutexLock lock(&mu_);
     ended_ = true;

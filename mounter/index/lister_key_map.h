@@ -55,7 +55,7 @@ class KeyMap {
   enum class Landmarks { kDirectories, kEven };
   /// Takes points into the map. Points that cannot serve as start-after, or lie outside of the prefix, are
   /// left out.
-  void AddLandmarks(std::vector<std::string> points, Landmarks kind);
+  void AddLandmarks(const std::vector<std::string>& points, Landmarks kind);
   /// What a page showed.
   struct News {
     KeyStretch stretch;                      // As it was before the page.

@@ -26,6 +26,7 @@ void FetchScheduler::StartPaid(std::shared_ptr<Fetch> fetch) {
 }
 
 // Holds the fetch during the call: its end may come before the store returns.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 void FetchScheduler::Launch(std::shared_ptr<Fetch> fetch) { store_.Get(fetch->Request(), fetch.get()); }
 
 std::shared_ptr<Fetch> FetchScheduler::NextWaiting(bool& unconditional) const {

@@ -1,11 +1,15 @@
 #include "mounter/cli/index_job.h"
 
+#include <algorithm>
+#include <climits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "mounter/base/log.h"
 #include "mounter/base/status_macros.h"
 #include "mounter/cli/kernel_version.h"
 #include "mounter/index/index_builder.h"
+#include "mounter/index/listing_hints.h"
 #include "mounter/objstore/store_error.h"
 #include "mounter/options/parse_options.h"
 
@@ -13,7 +17,12 @@ namespace bucketvol {
 namespace {
 
 ListerSettings ListingOf(const VolumeOptions& options, const std::string& directory) {
+  ListingHints hints =
+      ReadListingHints(directory, options.source.ToString(), options.url, options.source.prefix);
   ListerSettings settings;
+  settings.hints = std::move(hints.points);
+  settings.keys_per_hint = hints.keys_apart;
+  settings.first_streams = static_cast<int>(std::min<uint32_t>(hints.streams, INT_MAX));
   settings.prefix = options.source.prefix;
   settings.spill_directory = directory;
   if (options.list_streams > 0) settings.min_streams = settings.max_streams = options.list_streams;
@@ -65,7 +74,20 @@ absl::StatusOr<IndexManifest> IndexJob::Run(const std::shared_ptr<Cancellation>&
   listing.list_streams_peak = lister_.progress().streams_peak.load();
   listing.build_time = clock_.Elapsed() - begin;
   if (cancellation->cancelled()) return absl::CancelledError("interrupted");
-  return builder->Finish(listing);
+  absl::StatusOr<IndexManifest> manifest = builder->Finish(listing);
+  if (manifest.ok()) LeaveHints();
+  return manifest;
+}
+
+void IndexJob::LeaveHints() const {
+  const ListingHints hints{.source = options_.source.ToString(),
+                           .endpoint = options_.url,
+                           .prefix = options_.source.prefix,
+                           .keys_apart = lister_.BoundaryDistance(),
+                           .streams = lister_.progress().streams_peak.load(),
+                           .points = lister_.Boundaries()};
+  const absl::Status written = WriteListingHints(directory_, hints);
+  if (!written.ok()) LogWarning("the next listing will do without hints: ", written.message());
 }
 
 }  // namespace bucketvol

@@ -194,6 +194,8 @@ void FetchScheduler::OnFirstByte(Fetch& fetch) {
   limit_.OnFirstByte(fetch.progress().first_byte - fetch.progress().started);
 }
 
+void FetchScheduler::Again(Fetch& fetch) { store_.Get(fetch.Request(), &fetch); }
+
 void FetchScheduler::Retire(Fetch& fetch, const absl::Status& status) {
   bytes_in_flight_.fetch_sub(fetch.charge(), std::memory_order_relaxed);
   const absl::Duration now = clock_.Elapsed();

@@ -53,6 +53,8 @@ class FetchScheduler {
   /// Somebody waits now for a fetch that nobody waited for.
   void OnRaised(FetchHandle& fetch);
   void OnFirstByte(Fetch& fetch);
+  /// Makes the request of a fetch again, whose end the store has told.
+  void Again(Fetch& fetch);
   /// Takes the end of a fetch, which may be destroyed here. The scheduler may be destroyed as soon as the
   /// last one is in.
   void Retire(Fetch& fetch, const absl::Status& status);

@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "mounter/cli/guard_finder.h"
 #include "mounter/guard/protocol.h"
 #include "mounter/index/index_file.h"
 #include "mounter/telemetry/status_document.h"
@@ -18,6 +20,11 @@ struct GuardReport {
 };
 /// The whole status of a guarded mount: the worker's part with the guard's on top.
 StatusDocument MountStatus(const GuardReport& report);
+
+/// Asks a guard what it knows of its mount. Unavailable: the guard is gone or mute.
+absl::StatusOr<GuardReport> AskForReport(const GuardProcess& guard);
+/// The same as a status.
+absl::StatusOr<StatusDocument> AskForStatus(const GuardProcess& guard);
 
 /// The status of a mount that has lost its guard. `manifest` may be null: it was removed or damaged.
 StatusDocument OrphanStatus(absl::string_view mount_point, absl::string_view transport,

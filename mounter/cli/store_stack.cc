@@ -59,10 +59,12 @@ absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec) {
   return settings;
 }
 
-absl::StatusOr<std::unique_ptr<StoreStack>> StoreStack::Make(const VolumeSpec& spec, const Clock& clock) {
+absl::StatusOr<std::unique_ptr<StoreStack>> StoreStack::Make(const VolumeSpec& spec, const Clock& clock,
+                                                             Contact contact) {
   ASSIGN_OR_RETURN(const CredentialSource source, ToCredentialSource(spec.credentials));
   std::unique_ptr<CredentialProvider> credentials = MakeCredentialProvider(source, clock);
-  ASSIGN_OR_RETURN(const StoreSettings settings, StoreSettingsOf(spec));
+  ASSIGN_OR_RETURN(StoreSettings settings, StoreSettingsOf(spec));
+  if (contact == Contact::kProven) settings.retry.first_contact_attempts = 0;
   ASSIGN_OR_RETURN(std::unique_ptr<BucketStore> store, MakeObjectStore(settings, *credentials, clock));
   return std::unique_ptr<StoreStack>(new StoreStack(std::move(credentials), std::move(store)));
 }

@@ -11,11 +11,18 @@
 
 namespace bucketvol {
 
+/// Whether a service is known to answer at the volume's endpoint.
+enum class Contact {
+  kNew,     // A wrong url= or proxy= is likelier than an outage.
+  kProven,  // An earlier worker listed the bucket there: what fails now may pass.
+};
+
 /// The object store of one volume and the credentials it signs with.
 class StoreStack {
  public:
   /// Sends nothing yet. Borrows `clock`. Errors name the option that is wrong.
-  static absl::StatusOr<std::unique_ptr<StoreStack>> Make(const VolumeSpec& spec, const Clock& clock);
+  static absl::StatusOr<std::unique_ptr<StoreStack>> Make(const VolumeSpec& spec, const Clock& clock,
+                                                          Contact contact = Contact::kNew);
 
   BucketStore& store() { return *store_; }
 

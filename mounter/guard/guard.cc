@@ -96,9 +96,10 @@ void Guard::PollOnce() {
       {run_directory_->listener().get(), POLLIN, &Guard::OnConnect},
   };
   if (control_.open()) watches.push_back({control_.fd(), POLLIN, &Guard::OnControl});
+  // The end of a worker first: readers wait for what follows from it, and its last words are read with it.
+  if (worker_) watches.push_back({worker_->pidfd(), POLLIN, &Guard::OnWorkerExit});
   if (worker_ && worker_->channel().open())
     watches.push_back({worker_->channel().fd(), POLLIN, &Guard::OnWorkerMessage});
-  if (worker_) watches.push_back({worker_->pidfd(), POLLIN, &Guard::OnWorkerExit});
   if (standby_ && standby_->channel().open())
     watches.push_back({standby_->channel().fd(), POLLIN, &Guard::OnStandbyMessage});
   if (standby_) watches.push_back({standby_->pidfd(), POLLIN, &Guard::OnStandbyExit});

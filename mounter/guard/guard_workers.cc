@@ -149,10 +149,12 @@ void Guard::Replace(const std::string& how, int64_t served_ms) {
   last_error_ = "worker ended: " + how;
   if (!last_words_.empty()) last_error_ += ": " + std::exchange(last_words_, "");
   const auto delay = restarts_.DelayAfter(served_ms, MonotonicMs());
-  GuardLog("warning: " + last_error_ + (delay ? "; another one takes over" : ""));
+  // Readers wait for the next worker, nobody for the log.
+  const std::string line = "warning: " + last_error_ + (delay ? "; another one takes over" : "");
+  if (delay == 0) TakeOver();
+  GuardLog(line);
   if (!delay) return Degrade();
-  if (*delay == 0) return TakeOver();
-  standby_at_ = MonotonicMs() + *delay;
+  if (*delay > 0) standby_at_ = MonotonicMs() + *delay;
 }
 
 void Guard::Degrade() {

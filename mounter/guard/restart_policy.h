@@ -13,7 +13,7 @@ class RestartPolicy {
   /// So many failures cost no time: accidents.
   static constexpr uint32_t kAtOnce = 2;
   /// After so many a request that was taken over as often may be what ends the workers.
-  static constexpr uint32_t kSuspectRequests = 3;
+  static constexpr uint32_t kSuspectRequests = 5;
 
   /// `patience_ms`: how long workers may go on failing before they are given up.
   explicit RestartPolicy(int64_t patience_ms) : patience_ms_(patience_ms) {}

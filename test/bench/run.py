@@ -10,8 +10,9 @@ import sys
 
 import index_bench
 import mount_bench
+import takeover_bench
 
-GROUPS = {"index": index_bench.run, "mount": mount_bench.run}
+GROUPS = {"index": index_bench.run, "mount": mount_bench.run, "takeover": takeover_bench.run}
 
 
 def print_table(rows):

@@ -199,8 +199,8 @@ TEST(RestartPolicyTest, DelaysGrowUntilThePatienceIsOver) {
 TEST(RestartPolicyTest, AHealthyTimeForgivesAndSuspicionComesWithFailures) {
   RestartPolicy policy(25'000);
   EXPECT_EQ(policy.MostAttempts(), 0u);
-  for (int i = 0; i < 3; ++i) policy.DelayAfter(0, 0);
-  EXPECT_EQ(policy.MostAttempts(), 3u);
+  for (int i = 0; i < 5; ++i) policy.DelayAfter(0, 0);
+  EXPECT_EQ(policy.MostAttempts(), 5u);
   EXPECT_EQ(policy.DelayAfter(RestartPolicy::kHealthyMs, 60'000), 0);
   EXPECT_EQ(policy.MostAttempts(), 0u);
   EXPECT_EQ(policy.DelayAfter(0, 70'000), 0);

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -22,6 +23,9 @@ struct GuardSettings {
   KeepAttached attached = KeepAttached::kNo;  // kYes: logs to this process's standard error, ends with it.
   absl::Duration request_timeout;             // The worker's limit for a request.
   std::string spec;                           // For the worker; holds secrets.
+  // Directories of the cgroups that the guard and its workers live in; none: where this process does.
+  std::vector<std::string> guard_cgroup;
+  std::vector<std::string> worker_cgroup;
 };
 
 /// A guard that was started here, until it has mounted or failed.

@@ -16,6 +16,7 @@
 #include "mounter/cli/mount_point.h"
 #include "mounter/cli/mount_status.h"
 #include "mounter/cli/volume_request.h"
+#include "mounter/cli/worker_limits.h"
 
 namespace bucketvol {
 namespace {
@@ -78,11 +79,21 @@ std::optional<absl::Status> ReviveDegraded(const GuardSettings& settings, const 
   return answer.ok() ? StatusOfResult(*answer) : answer.status();
 }
 
+absl::Status LimitAndLaunch(const VolumeOptions& options, GuardSettings& settings, const UniqueFd& interrupts,
+                            Console& console) {
+  ASSIGN_OR_RETURN(const MountCgroups cgroups, MakeMountCgroups(options, settings.mount_point));
+  // A guard that ends with this command stays in its cgroups too.
+  if (settings.attached == KeepAttached::kNo) settings.guard_cgroup = cgroups.guard.directories();
+  settings.worker_cgroup = cgroups.worker.directories();
+  return LaunchAndAwait(settings, interrupts, console);
+}
+
 // A worker that was killed cannot remove its unfinished index, and one that is still dying holds its lock.
-void SweepIndexes(const std::string& state_dir) {
+void SweepRemains(const std::string& state_dir) {
   const IndexStore indexes(state_dir, Clock::Real());
   for (int attempt = 0; attempt < kSweepAttempts && !indexes.Collect(); ++attempt)
     absl::SleepFor(kSweepPause);
+  CollectCgroups();
 }
 
 }  // namespace
@@ -107,8 +118,8 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   if (const auto revived = ReviveDegraded(settings, request.options.source.ToString())) return *revived;
   RETURN_IF_ERROR(CheckMountPoint(settings.mount_point));
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
-  const absl::Status status = LaunchAndAwait(settings, interrupts, console);
-  if (!status.ok()) SweepIndexes(request.options.state_dir);
+  const absl::Status status = LimitAndLaunch(request.options, settings, interrupts, console);
+  if (!status.ok()) SweepRemains(request.options.state_dir);
   return status;
 }
 

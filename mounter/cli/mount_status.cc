@@ -4,6 +4,7 @@
 
 #include "absl/time/time.h"
 #include "mounter/base/status_macros.h"
+#include "mounter/cli/worker_limits.h"
 
 namespace bucketvol {
 namespace {
@@ -64,7 +65,9 @@ StatusDocument MountStatus(const GuardReport& report) {
 
 absl::StatusOr<StatusDocument> AskForStatus(const GuardProcess& guard) {
   ASSIGN_OR_RETURN(const GuardReport report, AskForReport(guard));
-  return MountStatus(report);
+  StatusDocument status = MountStatus(report);
+  AddUsage(UsageOfWorker(report.body.worker_pid), status);
+  return status;
 }
 
 absl::StatusOr<GuardReport> AskForReport(const GuardProcess& guard) {
@@ -72,6 +75,17 @@ absl::StatusOr<GuardReport> AskForReport(const GuardProcess& guard) {
                                                  MessageType::kStatusReply, kAnswerLimitMs));
   const std::vector<std::string> strings = reply.Strings(3);
   return GuardReport{reply.BodyAs<GuardStatusBody>(), strings[0], strings[1], strings[2]};
+}
+
+void AddUsage(const CgroupUsage& usage, StatusDocument& status) {
+  if (usage.memory_limit == 0) return;
+  status.memory.limit = usage.memory_limit;
+  status.memory.charged = usage.memory_used;
+  status.memory.peak = usage.memory_peak;
+  status.memory.kills = usage.memory_kills;
+  status.cpu.limit = static_cast<double>(usage.cpu_limit_milli) / 1e3;
+  status.cpu.used_seconds = static_cast<double>(usage.cpu_usec) / 1e6;
+  status.cpu.throttled_seconds = static_cast<double>(usage.throttled_usec) / 1e6;
 }
 
 StatusDocument OrphanStatus(absl::string_view mount_point, absl::string_view transport,

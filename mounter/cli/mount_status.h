@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "mounter/cgroup/usage.h"
 #include "mounter/cli/guard_finder.h"
 #include "mounter/guard/protocol.h"
 #include "mounter/index/index_file.h"
@@ -18,6 +19,7 @@ struct GuardReport {
   std::string last_error;
   std::string document;  // Of the worker; empty or unreadable while there is none.
 };
+
 /// The whole status of a guarded mount: the worker's part with the guard's on top.
 StatusDocument MountStatus(const GuardReport& report);
 
@@ -25,6 +27,8 @@ StatusDocument MountStatus(const GuardReport& report);
 absl::StatusOr<GuardReport> AskForReport(const GuardProcess& guard);
 /// The same as a status.
 absl::StatusOr<StatusDocument> AskForStatus(const GuardProcess& guard);
+/// Adds what the worker's cgroup has used; nothing where it has none.
+void AddUsage(const CgroupUsage& usage, StatusDocument& status);
 
 /// The status of a mount that has lost its guard. `manifest` may be null: it was removed or damaged.
 StatusDocument OrphanStatus(absl::string_view mount_point, absl::string_view transport,

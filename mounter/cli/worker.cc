@@ -17,9 +17,12 @@
 #include "mounter/base/status_macros.h"
 #include "mounter/cli/index_choice.h"
 #include "mounter/cli/mount_status.h"
-#include "mounter/cli/sandbox.h"
 #include "mounter/cli/store_stack.h"
+#include "mounter/cli/ticker.h"
+#include "mounter/cli/worker_sandbox.h"
+#include "mounter/image/image_sequence.h"
 #include "mounter/image/image_server.h"
+#include "mounter/sandbox/sandbox.h"
 
 namespace bucketvol {
 namespace {
@@ -28,6 +31,10 @@ namespace {
 constexpr int kProgressMs = 200;
 // Pages are parsed by these threads; the network runs beside them.
 constexpr int kListingThreads = 2;
+// Large replies are copied to the kernel by these, beside the network thread.
+constexpr int kReplyThreads = 2;
+// How often the reader looks for memory to give back.
+constexpr absl::Duration kTick = absl::Seconds(1);
 
 absl::Status Failed(const Failure& failure) { return absl::InternalError(failure.text); }
 
@@ -35,6 +42,7 @@ ReaderSettings ReadingOf(const VolumeOptions& options) {
   ReaderSettings settings;
   settings.bucket_url =
       absl::StrCat(options.source.provider == Provider::kOss ? "oss://" : "s3://", options.source.bucket);
+  settings.caching = options.direct_mode ? Caching::kOff : Caching::kOn;
   // Half of the volume's limit: the rest is for requests in flight, the object table and the program itself.
   if (options.resource_limit) settings.memory_bytes = options.resource_limit->memory_bytes / 2;
   return settings;
@@ -72,7 +80,7 @@ int Worker::Run() {
 }
 
 absl::Status Worker::Work() {
-  RETURN_IF_ERROR(EnterSandbox());
+  RETURN_IF_ERROR(HideProcess());
   RaiseFileLimit();
   Message start;
   if (guard_.ReceiveWaiting(start, -1) != Channel::Received::kMessage || !start.Is(MessageType::kStart) ||
@@ -82,6 +90,7 @@ absl::Status Worker::Work() {
   ASSIGN_OR_RETURN(const VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
   options_ = spec.options;
   SetLogging({.level = LevelOf(options_.log_level)});
+  RETURN_IF_ERROR(EnterWorkerSandbox(spec));
   std::string why;
   auto slots = RequestSlots::Map(std::move(start.descriptors.front()), why);
   if (!slots) return absl::FailedPreconditionError(why);
@@ -100,7 +109,7 @@ absl::Status Worker::Work() {
 absl::Status Worker::Prepare(const VolumeSpec& spec, Message start, RequestSlots& slots) {
   const bool first = start.BodyAs<StartBody>().role == WorkerRole::kFirst;
   ASSIGN_OR_RETURN(const std::unique_ptr<StoreStack> stack,
-                   StoreStack::Make(spec, clock_, first ? Contact::kNew : Contact::kProven));
+                   StoreStack::Make(spec, clock_, first ? Acquaintance::kNew : Acquaintance::kProven));
   {
     absl::MutexLock lock(&mu_);
     store_ = &stack->store();
@@ -146,9 +155,13 @@ void Worker::KeepIndex(const IndexLease& lease) {
 
 absl::Status Worker::Serve(ObjectStore& store, const ServedIndex& index, WorkerRole role,
                            RequestSlots& slots) {
-  Reader reader(store, clock_, reads_, ReadingOf(options_));
+  const ImageSequence sequence(index.table());
+  ThreadPool replies("bv-reply", kReplyThreads);
+  Reader reader(store, clock_, reads_, ReadingOf(options_), {.replies = &replies, .sequence = &sequence});
   ImageServer server(index.table(), index.manifest().devices, reader, reads_);
+  std::optional<Ticker> ticker;
   ThreadPool timer("timer", 1);
+  ticker.emplace(timer, kTick, [&] { reader.Tick(); });
   {
     absl::MutexLock lock(&mu_);
     reader_ = &reader;

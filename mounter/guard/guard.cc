@@ -62,12 +62,14 @@ Step Guard::Prepare() {
     return Failure{0, "guard was started without a command"};
   }
   const auto body = mount.BodyAs<MountBody>();
-  const std::vector<std::string> strings = mount.Strings(3);
+  const std::vector<std::string> strings = mount.Strings(4);
   plan_.transport = body.transport;
   plan_.mount_point = strings[0];
   foreground_ = body.foreground != 0;
   worker_program_ = strings[1];
-  spec_ = strings[2];
+  spec_ = SecretPages(strings[2]);
+  if (const int error = HeldCgroup::Hold(SplitDirectories(strings[3]), cgroup_))
+    return SystemFailure(error, "hold the worker's cgroup");
   request_limit_ms_ = body.request_timeout_ms == 0 ? kDefaultRequestLimitMs : body.request_timeout_ms;
   // Whoever waits for an answer shall get one within the limit.
   restarts_ = RestartPolicy(request_limit_ms_ / 4);
@@ -129,6 +131,7 @@ void Guard::PollOnce() {
   if (refuser_) OnRefusable();
   clients_.remove_if([](const Client& client) { return !client.channel.open(); });
   OnTime();
+  if (phase_ == Phase::kDetaching) fuse_.mount.Reset();
   if (phase_ == Phase::kEnding) AdvanceEnding();
 }
 

@@ -47,14 +47,14 @@ Step Guard::StartFirst() {
 }
 
 Outcome<WorkerProcess> Guard::Launch(WorkerRole role, const std::string& program) {
-  ASSIGN_OR_FAIL(WorkerProcess worker, WorkerProcess::Start(program));
+  ASSIGN_OR_FAIL(WorkerProcess worker, WorkerProcess::Start(program, cgroup_));
   StartBody body;
   body.generation = ++generation_;
   body.role = role;
   std::vector<int> descriptors = NumbersOf(legacy_);
   descriptors.insert(descriptors.begin(), slots_->memory().get());
-  RETURN_IF_FAILED(
-      worker.channel().Send(EncodeMessage(MessageType::kStart, body, {spec_, plan_.meta_path}), descriptors));
+  RETURN_IF_FAILED(worker.channel().Send(
+      EncodeMessage(MessageType::kStart, body, {spec_.bytes(), plan_.meta_path}), descriptors));
   return worker;
 }
 
@@ -167,7 +167,7 @@ void Guard::Degrade() {
 
 void Guard::Revive(const std::string& program, const std::string& spec) {
   if (!program.empty()) worker_program_ = program;
-  if (!spec.empty()) spec_ = spec;
+  if (!spec.empty()) spec_ = SecretPages(spec);
   refuser_.reset();
   restarts_.Reset();
   GuardLog("workers are started again");

@@ -127,7 +127,7 @@ RequestTaker::~RequestTaker() {
 void RequestTaker::Arm(uint32_t slot) {
   RequestSlots& slots = journal_.slots();
   SlotHeader& header = slots.slot(slot);
-  std::memset(slots.request(slot), 0, sizeof(fuse_in_header));
+  slots.ClearRequest(slot);
   for (auto* field : {&header.attempts, &header.length, &header.result_state, &header.result_length})
     field->store(0, std::memory_order_relaxed);
   header.taken_ms.store(0, std::memory_order_relaxed);

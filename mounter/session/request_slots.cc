@@ -45,6 +45,17 @@ char* MapShared(const UniqueFd& memory, size_t bytes) {
   return base == MAP_FAILED ? nullptr : static_cast<char*>(base);
 }
 
+// Fields of a request's header that others look at while the kernel or a thread writes them.
+constexpr std::memory_order kRelaxed = std::memory_order_relaxed;
+
+std::atomic_ref<uint32_t> Length(char* request) {
+  return std::atomic_ref(*reinterpret_cast<uint32_t*>(request + offsetof(fuse_in_header, len)));
+}
+
+std::atomic_ref<uint64_t> Unique(char* request) {
+  return std::atomic_ref(*reinterpret_cast<uint64_t*>(request + offsetof(fuse_in_header, unique)));
+}
+
 }  // namespace
 
 bool WantsReply(uint32_t opcode) {
@@ -141,14 +152,15 @@ void RequestSlots::MakePresent() const {
   }
 }
 
-uint64_t RequestSlots::UniqueOf(uint32_t index) const {
-  uint64_t unique;
-  std::memcpy(&unique, request(index) + offsetof(fuse_in_header, unique), sizeof unique);
-  return unique;
-}
+uint64_t RequestSlots::UniqueOf(uint32_t index) const { return Unique(request(index)).load(kRelaxed); }
 
 void RequestSlots::SetUnique(uint32_t index, uint64_t unique) const {
-  std::memcpy(request(index) + offsetof(fuse_in_header, unique), &unique, sizeof unique);
+  Unique(request(index)).store(unique, kRelaxed);
+}
+
+void RequestSlots::ClearRequest(uint32_t index) const {
+  Length(request(index)).store(0, kRelaxed);
+  Unique(request(index)).store(0, kRelaxed);
 }
 
 bool RequestSlots::IsTaken(uint32_t index) const {
@@ -160,9 +172,7 @@ bool RequestSlots::IsTaken(uint32_t index) const {
     case SlotState::kArmed:
       break;
   }
-  uint32_t length;
-  std::memcpy(&length, request(index) + offsetof(fuse_in_header, len), sizeof length);
-  return length != 0;
+  return Length(request(index)).load(kRelaxed) != 0;
 }
 
 std::vector<uint32_t> RequestSlots::Taken() const {

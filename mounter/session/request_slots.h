@@ -106,6 +106,8 @@ class RequestSlots {
   /// The number by which the kernel knows the request in a slot.
   uint64_t UniqueOf(uint32_t index) const;
   void SetUnique(uint32_t index, uint64_t unique) const;
+  /// Makes a slot's request one that has not come yet.
+  void ClearRequest(uint32_t index) const;
   /// Whether a slot holds a request that was taken and not answered.
   bool IsTaken(uint32_t index) const;
   /// All of those, in the order in which the kernel numbered them.

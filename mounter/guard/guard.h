@@ -113,6 +113,7 @@ class Guard {
 
   // What to do.
   void StartUnmount(int flags);
+  Step StartUnmountHelper(int flags);
   void StartDetaching();
   /// Takes everything down and reports `code` and `text`; the first reason given stands.
   void Stop(ResultCode code, std::string text);

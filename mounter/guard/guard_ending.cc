@@ -24,12 +24,18 @@ void Guard::StartUnmount(int flags) {
     return AnswerUnmounts(ResultCode::kBusy, "another file system is mounted over it: " + plan_.mount_point);
   }
   EndFinishing();
+  if (auto started = StartUnmountHelper(flags); !started.ok())
+    AnswerUnmounts(ResultCode::kFailed, started.failure().text);
+}
+
+Step Guard::StartUnmountHelper(int flags) {
   unmount_flags_ = flags;
-  auto helper = HelperChild::Start(
-      {}, [this, flags](const Channel& parent) { RunUnmount(parent, plan_.mount_point, flags); });
-  if (!helper.ok()) return AnswerUnmounts(ResultCode::kFailed, helper.failure().text);
-  helper_.emplace(std::move(helper.value()));
+  ASSIGN_OR_FAIL(HelperChild helper, HelperChild::Start({}, [this, flags](const Channel& parent) {
+                   RunUnmount(parent, plan_.mount_point, flags);
+                 }));
+  helper_.emplace(std::move(helper));
   helper_deadline_ = MonotonicMs() + kUnmountLimitMs;
+  return Nothing{};
 }
 
 void Guard::Stop(ResultCode code, std::string text) {
@@ -49,13 +55,7 @@ void Guard::AdvanceEnding() {
   if (helper_) return;
   EndFinishing();
   if (image_ && IsMounted()) {
-    auto helper = HelperChild::Start(
-        {}, [this](const Channel& parent) { RunUnmount(parent, plan_.mount_point, MNT_DETACH); });
-    if (helper.ok()) {
-      helper_.emplace(std::move(helper.value()));
-      helper_deadline_ = MonotonicMs() + kUnmountLimitMs;
-      return;
-    }
+    if (StartUnmountHelper(MNT_DETACH).ok()) return;
   }
   Finish();
 }

@@ -160,8 +160,9 @@ void Guard::OnHelperLate() {
     if (worker_) worker_->Kill();
     return AbortConnection();
   }
-  // Not even that helped: leave it to the kernel.
+  // Not even that helped: leave it to the kernel, and take the mount out of sight at least.
   helper_.reset();
+  if (phase_ == Phase::kServing && unmount_flags_ == 0 && StartUnmountHelper(MNT_DETACH).ok()) return;
   if (phase_ == Phase::kServing)
     AnswerUnmounts(ResultCode::kFailed, "umount hangs in the kernel: " + plan_.mount_point);
   if (phase_ == Phase::kAttaching) Stop(ResultCode::kFailed, "mount hangs in the kernel");

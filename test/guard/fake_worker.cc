@@ -6,7 +6,7 @@
 //   stop-at-read          stops answering at the first read of data beyond the head
 //   document=TEXT         what it answers to status requests   no-beat    its heart never beats
 //   hang                  does nothing at all                  die        ends when it shall serve
-//   slow-drain            does not end when it is told to
+//   slow-drain            does not end when it is told to      newer      says more than this version knows
 // Words that begin with "next:" are for successors only, with "first:" for the first worker only.
 
 #include <fcntl.h>
@@ -56,6 +56,7 @@ class FakeWorker {
   int RunSuccessor(Message& start) {
     if (start.descriptors.size() != 3) return 1;  // The slots, the metadata image, the data.
     data_ = std::move(start.descriptors[2]);
+    if (Has("newer")) SpeakNewerWords();
     Tell(MessageType::kReady);
     if (!AwaitOrder() || Has("die")) return 1;
     Tell(MessageType::kServing);
@@ -71,6 +72,10 @@ class FakeWorker {
     if (words_.count("silent") == 0) SendImage();
     Tell(MessageType::kServing);
     return Loop();
+  }
+
+  void SpeakNewerWords() {
+    (void)channel_.Send(EncodePacket(static_cast<MessageType>(9999), "body", "payload")).ok();
   }
 
   bool AwaitOrder() {
@@ -113,12 +118,16 @@ class FakeWorker {
   void SendImage() {
     const UniqueFd meta(open(words_["meta"].c_str(), O_RDONLY | O_CLOEXEC));
     data_ = UniqueFd(open(words_["data"].c_str(), O_RDONLY | O_CLOEXEC));
-    ImageBody image;
-    image.devices = words_.count("empty") > 0 ? 0 : 1;
-    (void)channel_
-        .Send(EncodeMessage(MessageType::kImage, image, {words_["meta"]}),
-              {meta.get(), meta.get(), data_.get()})
-        .ok();
+    struct {
+      ImageBody known;
+      uint64_t added = 7;
+    } image;
+    image.known.devices = words_.count("empty") > 0 ? 0 : 1;
+    if (Has("newer")) SpeakNewerWords();
+    const std::string packet =
+        Has("newer") ? EncodeMessage(MessageType::kImage, image, {words_["meta"], "another string"})
+                     : EncodeMessage(MessageType::kImage, image.known, {words_["meta"]});
+    (void)channel_.Send(packet, {meta.get(), meta.get(), data_.get()}).ok();
   }
 
   bool OnMessage() {

@@ -150,6 +150,29 @@ TEST_P(GuardWorkersTest, AnUpgradeReplacesTheWorker) {
   ExpectCleanEnd();
 }
 
+TEST_F(GuardWorkersTest, WorkersOfANewerVersionServe) {
+  rig_.Mount("newer");
+  rig_.AwaitStandby();
+  kill(rig_.Status().worker_pid, SIGKILL);
+  EXPECT_EQ(Large(), Source());
+  EXPECT_EQ(rig_.AskInWords(MessageType::kUpgrade, {rig_.WorkerProgram(), "a newer client's word"})
+                .BodyAs<ResultBody>()
+                .code,
+            ResultCode::kOk);
+  EXPECT_EQ(Large(), Source());
+  ExpectCleanEnd();
+}
+
+TEST_F(GuardWorkersTest, AnOlderGuardsStartIsThatOfAFirstWorker) {
+  struct OlderStartBody {
+    uint64_t generation = 4;
+  };
+  Message start;
+  ASSERT_TRUE(DecodePacket(EncodeMessage(MessageType::kStart, OlderStartBody{}, {"spec"}), start));
+  EXPECT_EQ(start.BodyAs<StartBody>().generation, 4u);
+  EXPECT_EQ(start.BodyAs<StartBody>().role, WorkerRole::kFirst);
+}
+
 TEST_F(GuardWorkersTest, AWorkerThatDoesNotDrainIsKilledForAnUpgrade) {
   rig_.Mount("first:slow-drain");
   EXPECT_EQ(rig_.AskInWords(MessageType::kUpgrade, {rig_.WorkerProgram()}).BodyAs<ResultBody>().code,

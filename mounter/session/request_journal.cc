@@ -83,6 +83,7 @@ RequestJournal::Noted RequestJournal::Note(uint32_t slot, size_t bytes) {
   const auto [entry, added] = taken_.try_emplace(number & ~kResentBit, Entry{slot, number});
   if (!added) {
     entry->second.number = number;
+    renumbered_.store(true, std::memory_order_release);
     slots_.SetUnique(entry->second.slot, number);
     return Noted::kAgain;
   }
@@ -95,6 +96,7 @@ RequestJournal::Noted RequestJournal::Note(uint32_t slot, size_t bytes) {
 }
 
 uint64_t RequestJournal::NumberOf(uint64_t unique) {
+  if (!renumbered_.load(std::memory_order_acquire)) return unique;
   absl::MutexLock lock(&mu_);
   const auto found = taken_.find(unique & ~kResentBit);
   return found == taken_.end() ? unique : found->second.number;

@@ -72,8 +72,9 @@ class RequestJournal {
 
   RequestSlots& slots_;
   const Clock& clock_;
-  const uint64_t generation_;  // Of this process.
-  absl::Mutex mu_;             // Leaf.
+  const uint64_t generation_;            // Of this process.
+  std::atomic<bool> renumbered_{false};  // Some request has another number than its first.
+  absl::Mutex mu_;                       // Leaf.
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<uint32_t> free_ ABSL_GUARDED_BY(mu_);  // Last in, first out: few pages are in use.
   absl::flat_hash_map<uint64_t, Entry> taken_ ABSL_GUARDED_BY(mu_);  // By their first number.

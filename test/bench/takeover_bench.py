@@ -2,6 +2,8 @@
 
 The cost rows compare with the programs of BUCKETVOL_BASELINE, a directory with builds from before the slots.
 """
+import contextlib
+import json
 import mmap
 import os
 import random
@@ -11,7 +13,6 @@ import statistics
 import subprocess
 import sys
 import time
-import json
 
 import rig
 from index_bench import MILLION, row, synthetic
@@ -121,11 +122,15 @@ class Mounted:
     """One mount for the paired rows, with every block that is read in the worker's memory."""
 
     def __init__(self, bin_dir, server):
-        self.space = rig.Workspace(bin_dir).__enter__()
-        mount(self.space, server.url)
+        self._workspace, self._server = rig.Workspace(bin_dir), server
+
+    def __enter__(self):
+        self.space = self._workspace.__enter__()
+        mount(self.space, self._server.url)
         self.paths = some_files(self.space, 60)
         self.worker = status(self.space)["pid"]["worker"]
         self.small(1)
+        return self
 
     def small(self, rounds):
         files, rng = Direct(self.paths), random.Random(1)
@@ -162,14 +167,14 @@ class Mounted:
         fuse = sum(calls.get(name, 0) for name in ("read", "readv", "write", "writev"))
         return fuse / requests, (sum(calls.values())) / requests
 
-    def close(self):
-        umount(self.space)
-        self.space.__exit__()
+    def __exit__(self, *error):
+        self._workspace.__exit__(*error)  # Unmounts.
 
 
 def cost(bin_dir, baseline):
-    with rig.Bucketd(bin_dir, "--synthetic", SMALL) as server:
-        ours, theirs = Mounted(bin_dir, server), Mounted(baseline, server)
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(rig.Bucketd(bin_dir, "--synthetic", SMALL))
+        ours, theirs = stack.enter_context(Mounted(bin_dir, server)), stack.enter_context(Mounted(baseline, server))
         for name, measure in (("small reads/s", lambda side: side.small(40)), ("bytes/s of 512 KiB reads", lambda side: side.large(8))):
             pairs = [(measure(ours), measure(theirs)) for _ in range(11)]
             ratio = statistics.median(a / b for a, b in pairs)
@@ -179,8 +184,6 @@ def cost(bin_dir, baseline):
             yield row("takeover-cost: reads and writes per request", f"{fuse:.2f} / {fuse_before:.2f}", "equal",
                       abs(fuse - fuse_before) < 0.05)
             yield row("takeover-cost: system calls per request", f"{every:.2f} / {every_before:.2f}", "", None)
-        ours.close()
-        theirs.close()
 
 
 def run(bin_dir, only, long):

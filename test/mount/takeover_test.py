@@ -1,6 +1,7 @@
 """Workers that die, hang or are replaced under readers: a reader sees a delay and nothing else."""
 import errno
 import glob
+import json
 import os
 import random
 import resource
@@ -284,13 +285,23 @@ class TakeoverTest(rig.MountTest):
             self.assertReads()
         self.umount()
 
-    def test_upgrade_of_all_and_of_nothing(self):
+    def test_upgrade_of_all(self):
+        """In a process namespace of its own: other mounts of this machine are none of this test's."""
         self.serve_root()
-        self.mount("s3://b")
-        worker = self.worker()
-        self.upgrade("--all")  # Other mounts of this machine may be of another version.
-        self.assertNotEqual(self.worker(), worker)
-        self.umount()
+        second = os.path.join(self.dir, "second")
+        os.mkdir(second)
+        options = self.options()
+        script = ("set -e; for at in $2 $3; do $1 mount s3://b $at -o $4; done; $1 status --json; "
+                  "$1 upgrade --all; $1 status --json; for at in $2 $3; do $1 umount $at; done")
+        done = subprocess.run(["unshare", "--pid", "--mount", "--fork", "--mount-proc", "sh", "-c", script, "sh", rig.BUCKETVOL,
+                               self.mountpoint, second, options], capture_output=True, text=True, env=self.environment)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        before, after = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(len(after), 2)
+        for old, new in zip(before, after):
+            self.assertNotEqual(old["pid"]["worker"], new["pid"]["worker"])
+
+    def test_upgrade_of_nothing(self):
         self.assertIn("not mounted", self.upgrade(self.mountpoint).err)
         self.assertEqual(self.upgrade().code, 2)
 

@@ -118,7 +118,7 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   if (const auto revived = ReviveDegraded(settings, request.options.source.ToString())) return *revived;
   RETURN_IF_ERROR(CheckMountPoint(settings.mount_point));
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
-  const absl::Status status = LimitAndLaunch(request.options, settings, interrupts, console);
+  absl::Status status = LimitAndLaunch(request.options, settings, interrupts, console);
   if (!status.ok()) SweepRemains(request.options.state_dir);
   return status;
 }

@@ -96,7 +96,7 @@ absl::Status Worker::Work() {
   if (!slots) return absl::FailedPreconditionError(why);
   start.descriptors.erase(start.descriptors.begin());
   std::thread listener([this] { Listen(); });
-  const absl::Status status = Prepare(spec, std::move(start), *slots);
+  absl::Status status = Prepare(spec, std::move(start), *slots);
   {
     absl::MutexLock lock(&mu_);
     ended_ = true;

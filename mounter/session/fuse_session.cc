@@ -101,7 +101,7 @@ class FuseSession::Impl {
   void OnNothingRead();
   void Process(Service& service, absl::Span<char> request);
   ssize_t Answer(Service& service, iovec* parts, int count);
-  void StopWith(absl::Status failure);
+  void StopWith(const absl::Status& failure);
 
   const FuseSessionSettings settings_;
   RequestSlots& slots_;
@@ -189,7 +189,7 @@ void FuseSession::Impl::Inherit(Service& service, const RequestJournal::Inherite
   Process(service, request.bytes);
 }
 
-void FuseSession::Impl::StopWith(absl::Status failure) {
+void FuseSession::Impl::StopWith(const absl::Status& failure) {
   absl::MutexLock lock(&mu_);
   failure_.Update(failure);
   stopping_ = true;

@@ -23,6 +23,7 @@
 #include "mounter/cli/mount_command.h"
 #include "mounter/cli/status_command.h"
 #include "mounter/cli/umount_command.h"
+#include "mounter/cli/upgrade_command.h"
 #include "mounter/cli/version.h"
 #include "mounter/cli/worker.h"
 #include "mounter/options/option_help.h"
@@ -101,6 +102,8 @@ absl::Status RunCommand(absl::Span<const std::string> words, Console& console) {
     flags = {"--foreground"};
   else if (command == "umount")
     flags = {"--lazy", "--force"};
+  else if (command == "upgrade")
+    flags = {"--all"};
   else if (command == "status" || command == "version" || command == "--version")
     flags = {"--json"};
   else
@@ -110,6 +113,7 @@ absl::Status RunCommand(absl::Span<const std::string> words, Console& console) {
   if (command == "mount") return RunMount(MakeContext(), *arguments, console);
   if (command == "umount") return RunUmount(*arguments, console);
   if (command == "status") return RunStatus(*arguments, console);
+  if (command == "upgrade") return RunUpgrade(MakeContext(), *arguments, console);
   Print(arguments->Has("--json") ? VersionJson() : VersionText());
   return absl::OkStatus();
 }

@@ -37,13 +37,12 @@ constexpr absl::Duration kTick = absl::Seconds(1);
 
 absl::Status Failed(const Failure& failure) { return absl::InternalError(failure.text); }
 
-ReaderSettings ReadingOf(const VolumeOptions& options) {
+ReaderSettings ReadingOf(const VolumeOptions& options, uint64_t memory_budget) {
   ReaderSettings settings;
   settings.bucket_url =
       absl::StrCat(options.source.provider == Provider::kOss ? "oss://" : "s3://", options.source.bucket);
   settings.caching = options.direct_mode ? Caching::kOff : Caching::kOn;
-  // Half of the volume's limit: the rest is for requests in flight, the object table and the program itself.
-  if (options.resource_limit) settings.memory_bytes = options.resource_limit->memory_bytes / 2;
+  settings.memory_bytes = memory_budget;
   return settings;
 }
 
@@ -88,6 +87,7 @@ absl::Status Worker::Work() {
   }
   ASSIGN_OR_RETURN(const VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
   options_ = spec.options;
+  memory_ = PlanMemory(options_, ReadCgroupMemoryLimit(""), MachineMemory());
   SetLogging({.level = LevelOf(options_.log_level)});
   std::thread listener([this] { Listen(); });
   const absl::Status status = Serve(spec, std::move(start.descriptors.front()));
@@ -127,7 +127,7 @@ absl::Status Worker::Serve(const VolumeSpec& spec, UniqueFd fuse) {
 
   const ImageSequence sequence(*table);
   ThreadPool replies("bv-reply", kReplyThreads);
-  Reader reader(stack->store(), clock_, reads_, ReadingOf(options_),
+  Reader reader(stack->store(), clock_, reads_, ReadingOf(options_, memory_.budget),
                 {.replies = &replies, .sequence = &sequence});
   ImageServer server(*table, manifest.devices, reader, reads_);
   std::optional<Ticker> ticker;
@@ -276,7 +276,7 @@ std::string Worker::Status() {
   status.kind = "image";
   status.index_fs = "erofs";
   status.read = ReadStatus(reads_);
-  status.memory.limit = options_.resource_limit ? options_.resource_limit->memory_bytes : 0;
+  status.memory.limit = memory_.limit;
   absl::MutexLock lock(&mu_);
   if (store_ != nullptr) status.store = StoreStatus(store_->metrics());
   if (manifest_) status.index = IndexStatus(manifest_->report);

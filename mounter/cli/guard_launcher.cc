@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "mounter/base/errno_status.h"
+#include "mounter/cgroup/held_cgroup.h"
 #include "mounter/cli/mount_point.h"
 #include "mounter/guard/helper_child.h"
 
@@ -19,6 +20,9 @@ namespace bucketvol {
 namespace {
 
 constexpr int kGuardSocket = 3;
+// Exit codes of a guard that never ran.
+constexpr int kNoCgroup = 126;
+constexpr int kNoProgram = 127;
 // A guard takes seconds at most to end; it kills a worker that does not.
 constexpr int kEndLimitMs = 30'000;
 
@@ -33,6 +37,7 @@ constexpr int kEndLimitMs = 30'000;
   else
     dup2(socket, kGuardSocket);
   CloseAllBut({kGuardSocket});
+  if (EnterCgroup(settings.guard_cgroup) != 0) _exit(kNoCgroup);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -40,7 +45,7 @@ constexpr int kEndLimitMs = 30'000;
                              nullptr};
   char* environment[] = {nullptr};
   execve(program.c_str(), const_cast<char**>(arguments), environment);
-  _exit(127);
+  _exit(kNoProgram);
 }
 
 }  // namespace
@@ -66,8 +71,9 @@ absl::StatusOr<GuardLaunch> GuardLaunch::Start(const GuardSettings& settings) {
   body.transport = settings.transport;
   body.foreground = settings.attached == KeepAttached::kYes ? 1 : 0;
   const std::string worker = settings.program_directory + "/bucketvol";
+  const std::string cgroup = JoinDirectories(settings.worker_cgroup);
   const Step sent = launch.channel_.Send(
-      EncodeMessage(MessageType::kMount, body, {settings.mount_point, worker, settings.spec}));
+      EncodeMessage(MessageType::kMount, body, {settings.mount_point, worker, settings.spec, cgroup}));
   if (!sent.ok()) return absl::InternalError(absl::StrCat("tell the guard: ", sent.failure().text));
   return launch;
 }
@@ -99,7 +105,8 @@ std::string GuardLaunch::AwaitEnd() {
     return absl::StrCat("guard was killed by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)),
                         ")");
   }
-  return WEXITSTATUS(status) == 127 ? "guard could not be started" : "";
+  if (WEXITSTATUS(status) == kNoCgroup) return "guard could not enter its cgroup";
+  return WEXITSTATUS(status) == kNoProgram ? "guard could not be started" : "";
 }
 
 // What a killed guard could not take down. Its worker and its helpers died with it.

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "mounter/guard/channel.h"
@@ -19,6 +20,9 @@ struct GuardSettings {
   Transport transport = Transport::kLoop;
   KeepAttached attached = KeepAttached::kNo;  // kYes: logs to this process's standard error, ends with it.
   std::string spec;                           // For the worker; holds secrets.
+  // Directories of the cgroups that the guard and its workers live in; none: where this process does.
+  std::vector<std::string> guard_cgroup;
+  std::vector<std::string> worker_cgroup;
 };
 
 /// A guard that was started here, until it has mounted or failed.

@@ -47,7 +47,8 @@ class IndexLease {
   UniqueFd use_lock_;  // Invalid once moved from.
 };
 
-/// The indexes of a state directory: STATE_DIR/index/HASH/{manifest,meta.erofs,objects,build.lock,use.lock}.
+/// The indexes of a state directory:
+/// STATE_DIR/index/HASH/{manifest,meta.erofs,objects,hints,build.lock,use.lock}.
 ///
 /// An index is removed when no mount uses it and its time is over: a day after its last mount, or the
 /// index_max_age of that mount where this is longer. Unfinished ones are removed as soon as nobody builds
@@ -57,6 +58,9 @@ class IndexStore {
   static constexpr absl::Duration kKeep = absl::Hours(24);
 
   IndexStore(const std::string& state_dir, const Clock& clock);
+
+  /// Where all indexes lie.
+  static std::string DirectoryOf(const std::string& state_dir) { return state_dir + "/index"; }
 
   /// Claims the directory of an index; waits while another process builds it. Cancelled by `cancellation`.
   absl::StatusOr<IndexLease> Claim(const IndexKey& key, const Cancellation& cancellation) const;

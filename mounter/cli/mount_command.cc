@@ -12,6 +12,7 @@
 #include "mounter/cli/interrupts.h"
 #include "mounter/cli/mount_point.h"
 #include "mounter/cli/volume_request.h"
+#include "mounter/cli/worker_limits.h"
 
 namespace bucketvol {
 namespace {
@@ -75,11 +76,21 @@ absl::Status LaunchAndAwait(const GuardSettings& settings, const UniqueFd& inter
   return ExitCodeOf(end) == kExitInterrupted ? absl::OkStatus() : end;
 }
 
+absl::Status LimitAndLaunch(const VolumeOptions& options, GuardSettings& settings, const UniqueFd& interrupts,
+                            Console& console) {
+  ASSIGN_OR_RETURN(const MountCgroups cgroups, MakeMountCgroups(options, settings.mount_point));
+  // A guard that ends with this command stays in its cgroups too.
+  if (settings.attached == KeepAttached::kNo) settings.guard_cgroup = cgroups.guard.directories();
+  settings.worker_cgroup = cgroups.worker.directories();
+  return LaunchAndAwait(settings, interrupts, console);
+}
+
 // A worker that was killed cannot remove its unfinished index, and one that is still dying holds its lock.
-void SweepIndexes(const std::string& state_dir) {
+void SweepRemains(const std::string& state_dir) {
   const IndexStore indexes(state_dir, Clock::Real());
   for (int attempt = 0; attempt < kSweepAttempts && !indexes.Collect(); ++attempt)
     absl::SleepFor(kSweepPause);
+  CollectCgroups();
 }
 
 }  // namespace
@@ -102,8 +113,8 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   settings.spec = request.spec.Reveal();
 
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
-  const absl::Status status = LaunchAndAwait(settings, interrupts, console);
-  if (!status.ok()) SweepIndexes(request.options.state_dir);
+  const absl::Status status = LimitAndLaunch(request.options, settings, interrupts, console);
+  if (!status.ok()) SweepRemains(request.options.state_dir);
   return status;
 }
 

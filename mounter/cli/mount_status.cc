@@ -56,6 +56,17 @@ StatusDocument MountStatus(const GuardReport& report) {
   return status;
 }
 
+void AddUsage(const CgroupUsage& usage, StatusDocument& status) {
+  if (usage.memory_limit == 0) return;
+  status.memory.limit = usage.memory_limit;
+  status.memory.charged = usage.memory_used;
+  status.memory.peak = usage.memory_peak;
+  status.memory.kills = usage.memory_kills;
+  status.cpu.limit = static_cast<double>(usage.cpu_limit_milli) / 1e3;
+  status.cpu.used_seconds = static_cast<double>(usage.cpu_usec) / 1e6;
+  status.cpu.throttled_seconds = static_cast<double>(usage.throttled_usec) / 1e6;
+}
+
 StatusDocument OrphanStatus(absl::string_view mount_point, absl::string_view transport,
                             const IndexManifest* manifest) {
   StatusDocument status;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "mounter/cgroup/usage.h"
 #include "mounter/guard/protocol.h"
 #include "mounter/index/index_file.h"
 #include "mounter/telemetry/status_document.h"
@@ -16,8 +17,12 @@ struct GuardReport {
   std::string last_error;
   std::string document;  // Of the worker; empty or unreadable while there is none.
 };
+
 /// The whole status of a guarded mount: the worker's part with the guard's on top.
 StatusDocument MountStatus(const GuardReport& report);
+
+/// Adds what the worker's cgroup has used; nothing where it has none.
+void AddUsage(const CgroupUsage& usage, StatusDocument& status);
 
 /// The status of a mount that has lost its guard. `manifest` may be null: it was removed or damaged.
 StatusDocument OrphanStatus(absl::string_view mount_point, absl::string_view transport,

@@ -13,6 +13,7 @@
 #include "mounter/cli/guard_finder.h"
 #include "mounter/cli/mount_point.h"
 #include "mounter/cli/mount_status.h"
+#include "mounter/cli/worker_limits.h"
 
 namespace bucketvol {
 namespace {
@@ -28,7 +29,9 @@ absl::StatusOr<StatusDocument> AskGuard(const GuardProcess& guard) {
     return absl::UnavailableError(absl::StrCat("guard of ", guard.mount_point, " does not answer"));
   }
   const std::vector<std::string> strings = reply.Strings(3);
-  return MountStatus({reply.BodyAs<GuardStatusBody>(), strings[0], strings[1], strings[2]});
+  StatusDocument status = MountStatus({reply.BodyAs<GuardStatusBody>(), strings[0], strings[1], strings[2]});
+  AddUsage(UsageOfWorker(static_cast<pid_t>(status.pid.worker)), status);
+  return status;
 }
 
 StatusDocument DescribeOrphan(const ImageMount& mount) {

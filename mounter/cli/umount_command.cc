@@ -14,6 +14,7 @@
 #include "mounter/cli/exit_code.h"
 #include "mounter/cli/guard_finder.h"
 #include "mounter/cli/mount_point.h"
+#include "mounter/cli/worker_limits.h"
 #include "mounter/guard/helper_child.h"
 
 namespace bucketvol {
@@ -53,7 +54,10 @@ std::optional<absl::Status> UmountByGuard(const GuardProcess& guard, const Unmou
   }
   const absl::Status status = AnswerOf(answer, console);
   // A text beside success says that the guard goes on for somebody else.
-  if (status.ok() && answer.Strings(1)[0].empty()) AwaitExit(process);
+  if (status.ok() && answer.Strings(1)[0].empty()) {
+    AwaitExit(process);
+    CollectCgroups();
+  }
   return status;
 }
 

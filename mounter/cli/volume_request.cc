@@ -7,6 +7,7 @@
 #include "mounter/base/status_macros.h"
 #include "mounter/cli/credential_spec.h"
 #include "mounter/cli/exit_code.h"
+#include "mounter/cli/worker_limits.h"
 #include "mounter/objstore/credentials_chain.h"
 #include "mounter/options/option_words.h"
 #include "mounter/options/parse_options.h"
@@ -64,6 +65,7 @@ absl::StatusOr<VolumeRequest> ParseVolumeRequest(const CommandContext& context, 
   auto options = ParseWords(context, source, option_lists);
   RETURN_IF_ERROR(AsUsageError(options.status()));
   RETURN_IF_ERROR(RefuseWhatIsNotThere(*options));
+  ClampResourceLimit(*options);
   VolumeSpec spec;
   RETURN_IF_ERROR(AsUsageError(ApplyProxyEnvironment(context.environment, *options, spec.proxy_credentials)));
   ASSIGN_OR_RETURN(spec.credentials, FindCredentials(context, *options));

@@ -17,11 +17,12 @@
 #include "mounter/base/status_macros.h"
 #include "mounter/cli/index_choice.h"
 #include "mounter/cli/mount_status.h"
-#include "mounter/cli/sandbox.h"
 #include "mounter/cli/store_stack.h"
 #include "mounter/cli/ticker.h"
 #include "mounter/image/image_sequence.h"
+#include "mounter/cli/worker_sandbox.h"
 #include "mounter/image/image_server.h"
+#include "mounter/sandbox/sandbox.h"
 
 namespace bucketvol {
 namespace {
@@ -78,7 +79,7 @@ int Worker::Run() {
 }
 
 absl::Status Worker::Work() {
-  RETURN_IF_ERROR(EnterSandbox());
+  RETURN_IF_ERROR(HideProcess());
   RaiseFileLimit();
   Message start;
   if (guard_.ReceiveWaiting(start, -1) != Channel::Received::kMessage || !start.Is(MessageType::kStart) ||
@@ -89,6 +90,7 @@ absl::Status Worker::Work() {
   options_ = spec.options;
   memory_ = PlanMemory(options_, ReadCgroupMemoryLimit(""), MachineMemory());
   SetLogging({.level = LevelOf(options_.log_level)});
+  RETURN_IF_ERROR(EnterWorkerSandbox(spec));
   std::thread listener([this] { Listen(); });
   const absl::Status status = Serve(spec, std::move(start.descriptors.front()));
   {

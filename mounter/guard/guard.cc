@@ -61,12 +61,14 @@ Step Guard::Prepare() {
     return Failure{0, "guard was started without a command"};
   }
   const auto body = mount.BodyAs<MountBody>();
-  const std::vector<std::string> strings = mount.Strings(3);
+  const std::vector<std::string> strings = mount.Strings(4);
   plan_.transport = body.transport;
   plan_.mount_point = strings[0];
   foreground_ = body.foreground != 0;
   worker_program_ = strings[1];
-  spec_ = strings[2];
+  spec_ = SecretPages(strings[2]);
+  if (const int error = HeldCgroup::Hold(SplitDirectories(strings[3]), cgroup_))
+    return SystemFailure(error, "hold the worker's cgroup");
   ASSIGN_OR_FAIL(signals_, WatchSignals());
   mount_table_ = UniqueFd(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
   if (!mount_table_.valid()) return SystemFailure(errno, "open /proc/self/mountinfo");
@@ -81,11 +83,12 @@ Step Guard::Prepare() {
 }
 
 Step Guard::StartWorker() {
-  ASSIGN_OR_FAIL(WorkerProcess worker, WorkerProcess::Start(worker_program_));
+  ASSIGN_OR_FAIL(WorkerProcess worker, WorkerProcess::Start(worker_program_, cgroup_));
   worker_.emplace(std::move(worker));
   StartBody start;
   start.generation = ++generation_;
-  return worker_->channel().Send(EncodeMessage(MessageType::kStart, start, {spec_}), {fuse_.device.get()});
+  return worker_->channel().Send(EncodeMessage(MessageType::kStart, start, {spec_.bytes()}),
+                                 {fuse_.device.get()});
 }
 
 void Guard::PollOnce() {
@@ -127,6 +130,7 @@ void Guard::PollOnce() {
   }
   clients_.remove_if([](const Client& client) { return !client.channel.open(); });
   OnTime();
+  if (phase_ == Phase::kDetaching) fuse_.mount.Reset();
   if (phase_ == Phase::kEnding) AdvanceEnding();
 }
 

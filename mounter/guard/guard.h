@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mounter/base/unique_fd.h"
+#include "mounter/cgroup/held_cgroup.h"
 #include "mounter/guard/channel.h"
 #include "mounter/guard/fuse_connection.h"
 #include "mounter/guard/helper_child.h"
@@ -16,6 +17,7 @@
 #include "mounter/guard/outcome.h"
 #include "mounter/guard/protocol.h"
 #include "mounter/guard/run_directory.h"
+#include "mounter/guard/secret_pages.h"
 #include "mounter/guard/worker_process.h"
 
 namespace bucketvol {
@@ -104,7 +106,8 @@ class Guard {
   // From the command.
   ImagePlan plan_;
   std::string worker_program_;
-  std::string spec_;
+  SecretPages spec_;
+  HeldCgroup cgroup_;  // Of the workers; removed at the end.
   bool foreground_ = false;
 
   Phase phase_ = Phase::kBuilding;

@@ -81,6 +81,7 @@ void Guard::Finish() {
   EndFinishing();
   AbortConnection();
   meta_.Reset();
+  cgroup_.Remove();
   run_directory_.reset();
   if (control_.open()) Report(control_, result_, result_text_);
   AnswerUnmounts(ResultCode::kOk, "");

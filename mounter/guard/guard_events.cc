@@ -8,6 +8,7 @@
 #include "mounter/guard/guard_helpers.h"
 #include "mounter/guard/guard_log.h"
 #include "mounter/guard/monotonic.h"
+#include "mounter/guard/open_here.h"
 
 namespace bucketvol {
 namespace {
@@ -72,7 +73,9 @@ void Guard::OnImage(Message message) {
   if (message.descriptors.empty()) return Stop(ResultCode::kFailed, "worker sent no metadata image");
   plan_.devices = message.BodyAs<ImageBody>().devices;
   plan_.meta_path = message.Strings(1)[0];
-  meta_ = std::move(message.descriptors.front());
+  auto meta = OpenHere(plan_.meta_path, message.descriptors.front());
+  if (!meta.ok()) return Stop(ResultCode::kFailed, meta.failure().text);
+  meta_ = std::move(meta.value());
   phase_ = Phase::kAttaching;
   auto helper = HelperChild::Start({meta_.get(), fuse_.mount.get()}, [this](const Channel& parent) {
     RunAttach(parent, plan_, meta_, fuse_.mount);
@@ -164,8 +167,9 @@ void Guard::OnHelperEnd() {
 
 void Guard::OnAttached(Message report) {
   const auto body = report.BodyAs<HelperReport>();
-  // From here on the connection lives as long as the image is mounted, not as long as this process.
-  fuse_.mount.Reset();
+  // From here on the connection lives as long as the image is mounted, not as long as this process: the image's
+  // data devices hold it. Where there are none, this process does.
+  if (plan_.devices > 0) fuse_.mount.Reset();
   meta_.Reset();
   if (body.code != ResultCode::kOk) return Stop(ResultCode::kFailed, report.Strings(1)[0]);
   image_ = Mounted{body.mount_id, body.device};

@@ -9,6 +9,8 @@
 #include <cstdio>
 
 #include "mounter/guard/guard.h"
+#include "mounter/guard/guard_log.h"
+#include "mounter/guard/guard_privileges.h"
 #include "mounter/guard/helper_child.h"
 #include "mounter/guard/worker_process.h"
 
@@ -21,6 +23,8 @@ int main(int argc, char** argv) {
   prctl(PR_SET_DUMPABLE, 0);
   bucketvol::CloseAllBut({kControlFd});
   bucketvol::ProtectFromMemoryKiller();
+  if (const auto kept = bucketvol::KeepGuardPrivileges(); !kept.ok())
+    bucketvol::GuardLog("warning: " + kept.failure().text);
   if (chdir("/") != 0) return 1;
   bucketvol::Guard guard(bucketvol::Channel(bucketvol::UniqueFd(kControlFd)), argv[2]);
   return guard.Run();

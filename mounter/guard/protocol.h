@@ -24,7 +24,9 @@ namespace bucketvol {
 
 enum class MessageType : uint16_t {
   // Command line -> guard, on the inherited socket.
-  kMount = 1,   // MountBody; strings: mount point, worker program, spec (holds secrets)
+  kMount = 1,   // MountBody; strings: mount point, worker program, spec (holds secrets), directories of the
+                // worker's
+                // cgroup (JoinDirectories)
   kCommit = 2,  // The result was seen: from now on the mount stays when the command line goes away.
 
   // Guard -> command line.

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "mounter/guard/guard_log.h"
 #include "mounter/guard/helper_child.h"
 #include "mounter/guard/small_file.h"
 
@@ -17,11 +18,14 @@ namespace bucketvol {
 namespace {
 
 constexpr int kSocketFd = 3;
+// Exit code of a worker that would have run without its limits.
+constexpr int kNotLimited = 126;
 // Without CAP_SYS_RESOURCE the guard's own score cannot be lowered; the worker's can always be raised above
 // it.
 constexpr const char* kWorkerScore = "300";
 
-[[noreturn]] void BecomeWorker(const std::string& program, int socket, pid_t parent) {
+[[noreturn]] void BecomeWorker(const std::string& program, const HeldCgroup& cgroup, int socket,
+                               pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   // dup2 drops close-on-exec, but not where both are the same.
@@ -34,6 +38,10 @@ constexpr const char* kWorkerScore = "300";
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   WriteSmallFile("/proc/self/oom_score_adj", kWorkerScore);
+  if (const int error = cgroup.Enter()) {
+    GuardLog(std::string("error: worker cannot enter its cgroup: ") + strerror(error));
+    _exit(kNotLimited);
+  }
   char name[] = "bucketvol";
   char command[] = "worker";
   char* arguments[] = {name, command, nullptr};
@@ -44,13 +52,13 @@ constexpr const char* kWorkerScore = "300";
 
 }  // namespace
 
-Outcome<WorkerProcess> WorkerProcess::Start(const std::string& program) {
+Outcome<WorkerProcess> WorkerProcess::Start(const std::string& program, const HeldCgroup& cgroup) {
   if (access(program.c_str(), X_OK) != 0) return SystemFailure(errno, "start the worker " + program);
   ASSIGN_OR_FAIL(auto ends, Channel::MakePair());
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return SystemFailure(errno, "fork");
-  if (pid == 0) BecomeWorker(program, ends.second.fd(), parent);
+  if (pid == 0) BecomeWorker(program, cgroup, ends.second.fd(), parent);
   UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.valid()) {
     kill(pid, SIGKILL);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mounter/base/unique_fd.h"
+#include "mounter/cgroup/held_cgroup.h"
 #include "mounter/guard/channel.h"
 #include "mounter/guard/outcome.h"
 
@@ -14,8 +15,9 @@ namespace bucketvol {
 class WorkerProcess {
  public:
   /// Runs `PROGRAM worker` with an empty environment and no descriptors but the standard streams and the
-  /// socket. The worker dies with this process. The kernel's memory killer takes it before the guard.
-  static Outcome<WorkerProcess> Start(const std::string& program);
+  /// socket, in a cgroup. The worker dies with this process. The kernel's memory killer takes it before the
+  /// guard.
+  static Outcome<WorkerProcess> Start(const std::string& program, const HeldCgroup& cgroup);
 
   WorkerProcess(WorkerProcess&&) = default;
   WorkerProcess& operator=(WorkerProcess&&) = default;

@@ -120,12 +120,18 @@ std::vector<ServedFile> ImageServer::Files() const {
   return files;
 }
 
+void ImageServer::LogTableError(const absl::Status& error) {
+  const uint64_t failures = table_errors_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if ((failures & (failures - 1)) != 0) return;
+  LogError("cannot tell which object is to be read: ", error.message(), " (failures so far: ", failures, ")");
+}
+
 void ImageServer::Read(FileId file, ByteRange range, std::unique_ptr<ReadReply> reply) {
   ReadMetrics::Add(metrics_.requests, 1);
   absl::StatusOr<std::vector<Part>> parts = FindParts(table_, file, range);
   if (!parts.ok()) {
     ReadMetrics::Add(metrics_.errors, 1);
-    LogError("cannot map a read to objects: ", parts.status().message());
+    LogTableError(parts.status());
     reply->SendError(parts.status());
     return;
   }

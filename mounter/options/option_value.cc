@@ -1,6 +1,7 @@
 #include "mounter/options/option_value.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -18,6 +19,11 @@ constexpr uint32_t kMaxPermissions = 0777;
 constexpr uint64_t kMaxId = 0xFFFF'FFFE;  // (uid_t)-1 means "no user" to the kernel.
 constexpr double kMaxRate = 1e6;
 constexpr int kMaxFractionDigits = 3;
+// A worker without a volume needs a few dozen MiB.
+constexpr double kMinCpus = 0.1, kMaxCpus = 1024;
+constexpr double kMinGiB = 0.125, kMaxGiB = 65'536;
+constexpr uint64_t kGiB = 1ULL << 30;
+constexpr double kThousandthsOfGiB = 1000;
 
 bool AllDigits(absl::string_view text) {
   if (text.empty()) return false;
@@ -84,6 +90,14 @@ std::string ShowSize(uint64_t size) {
   }
   return absl::StrCat(size, "B");
 }
+/// 2500 is "2.5".
+std::string ShowThousandths(uint64_t value) {
+  std::string text = absl::StrFormat("%d.%03d", value / 1000, value % 1000);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
 std::string ShowText(const std::string& text) { return text; }
 
 }  // namespace
@@ -154,10 +168,12 @@ std::optional<ResourceLimit> ParseResourceLimit(absl::string_view text) {
   absl::string_view rest = lower;
   const size_t c = rest.find('c');
   if (c == absl::string_view::npos || !absl::ConsumeSuffix(&rest, "g")) return std::nullopt;
-  const std::optional<uint64_t> cpus = ParseInteger(rest.substr(0, c), 1, 1024);
-  const std::optional<uint64_t> gib = ParseInteger(rest.substr(std::min(c + 1, rest.size())), 1, 65'536);
-  if (!cpus.has_value() || !gib.has_value()) return std::nullopt;
-  return ResourceLimit{.cpus = static_cast<uint32_t>(*cpus), .memory_bytes = *gib << 30};
+  const std::optional<double> cpus = ParseDecimal(rest.substr(0, c), kMaxCpus);
+  const std::optional<double> gib = ParseDecimal(rest.substr(std::min(c + 1, rest.size())), kMaxGiB);
+  if (cpus.value_or(0) < kMinCpus || gib.value_or(0) < kMinGiB) return std::nullopt;
+  return ResourceLimit{
+      .milli_cpus = static_cast<uint32_t>(std::lround(*cpus * 1000)),
+      .memory_bytes = static_cast<uint64_t>(std::llround(*gib * kThousandthsOfGiB)) * kGiB / 1000};
 }
 
 ValueType IgnoredValue() {
@@ -269,7 +285,9 @@ ValueType ResourceLimitValue(Field<std::optional<ResourceLimit>> field) {
   };
   const auto show = [](const std::optional<ResourceLimit>& limit) -> std::string {
     if (!limit.has_value()) return "none";
-    return absl::StrCat(limit->cpus, "c", limit->memory_bytes >> 30, "g");
+    const auto gib = std::llround(static_cast<double>(limit->memory_bytes) * kThousandthsOfGiB / kGiB);
+    return absl::StrCat(ShowThousandths(limit->milli_cpus), "c", ShowThousandths(static_cast<uint64_t>(gib)),
+                        "g");
   };
   return Described(ParsedValue(std::move(field), parse, show), "<cpus>c<GiB>g",
                    "<cpus>c<GiB>g, e.g. \"2c4g\", or none");

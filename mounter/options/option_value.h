@@ -29,7 +29,7 @@ std::optional<double> ParseDecimal(absl::string_view text, double high);
 std::optional<uint64_t> ParseSize(absl::string_view text);
 /// Parses a time: "500ms", "1.5s", "2m", "1h30m", "7d"; a bare number is seconds.
 std::optional<absl::Duration> ParseTime(absl::string_view text);
-/// Parses "<cpus>c<GiB>g" in any case, 1 to 1024 cpus, 1 to 65536 GiB.
+/// Parses "<cpus>c<GiB>g" in any case, 0.1 to 1024 cpus, 0.125 to 65536 GiB, with up to three decimals.
 std::optional<ResourceLimit> ParseResourceLimit(absl::string_view text);
 
 /// Reaches one field of the options; a pointer to a member will do.

@@ -17,7 +17,7 @@ enum class IndexFs { kAuto, kErofs, kExt4 };
 enum class TransportKind { kAuto, kLoop, kFile };
 
 struct ResourceLimit {
-  uint32_t cpus = 0;  // Whole cores.
+  uint32_t milli_cpus = 0;  // Thousandths of a core.
   uint64_t memory_bytes = 0;
 
   friend bool operator==(const ResourceLimit&, const ResourceLimit&) = default;

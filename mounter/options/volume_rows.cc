@@ -156,7 +156,7 @@ void AppendLimitRows(std::vector<OptionRow>& table) {
   constexpr auto kSection = OptionSection::kLimits;
   table.push_back({.name = "resourceLimit",
                    .section = kSection,
-                   .help = "most processors and memory of the volume's worker, in whole cores and GiB",
+                   .help = "most processors and memory of the volume's worker, in cores and GiB",
                    .value = ResourceLimitValue(&VolumeOptions::resource_limit)});
   table.push_back(
       {.name = "memory_budget",

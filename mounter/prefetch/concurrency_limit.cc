@@ -149,7 +149,7 @@ void ConcurrencyLimit::Impl::OnDone(const End& end, absl::Duration now) {
   switch (end.outcome) {
     case FetchOutcome::kOk:
       meter_.OnBody(end.received, end.transfer, now);
-      if (end.urgency == Urgency::kPrefetch) GrowRequests();
+      GrowRequests();  // Raised ones, too: they were prefetches when the limit held others back.
       break;
     case FetchOutcome::kThrottled:
     case FetchOutcome::kBandwidthThrottled:

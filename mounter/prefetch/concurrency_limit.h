@@ -11,7 +11,7 @@ namespace bucketvol {
 struct ConcurrencySettings {
   uint64_t prefetch_requests_start = 16;
   uint64_t prefetch_requests_max = 256;
-  uint64_t prefetch_bytes_start = 128 << 20;
+  uint64_t prefetch_bytes_start = 256 << 20;
   uint64_t prefetch_bytes_max = uint64_t{2} << 30;
   uint64_t requests_max = 4096;  // Together with what readers wait for.
 };

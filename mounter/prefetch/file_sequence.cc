@@ -15,9 +15,8 @@ constexpr size_t kCandidates = 256;
 constexpr int kDecidingTouches = 3;
 // A successor counts however many other readers came between. A touch that is only near counts if it comes
 // soon: near places are found by chance, too.
-constexpr uint64_t kNear = 8;
-constexpr uint64_t kSoon = 32;
-constexpr absl::Duration kActive = absl::Seconds(10);
+constexpr uint64_t kNear = 3;
+constexpr uint64_t kSoon = 24;
 
 struct Candidate {
   uint64_t last = 0;     // Highest ordinal touched.
@@ -37,11 +36,12 @@ class FileSequence::Impl {
 
  private:
   SequenceCursor* Match(uint64_t ordinal);
-  SequenceCursor* Decide(uint64_t ordinal, absl::Duration now);
+  SequenceCursor* Decide(uint64_t ordinal);
   Candidate* MatchCandidate(uint64_t ordinal);
   void AddCandidate(uint64_t ordinal);
   SequenceCursor* AddCursor(SequenceCursor cursor);
-  uint64_t AheadLimit(absl::Duration now) const;
+  SequenceCursor* Merge(SequenceCursor* cursor);
+  uint64_t AheadLimit() const;
 
   const FileSequenceSettings settings_;
   std::vector<SequenceCursor> cursors_;
@@ -90,7 +90,7 @@ SequenceCursor* FileSequence::Impl::AddCursor(SequenceCursor cursor) {
 }
 
 // Takes a touch that no cursor knows; returns the cursor that it makes.
-SequenceCursor* FileSequence::Impl::Decide(uint64_t ordinal, absl::Duration now) {
+SequenceCursor* FileSequence::Impl::Decide(uint64_t ordinal) {
   Candidate* candidate = MatchCandidate(ordinal);
   if (candidate == nullptr) {
     AddCandidate(ordinal);
@@ -100,15 +100,37 @@ SequenceCursor* FileSequence::Impl::Decide(uint64_t ordinal, absl::Duration now)
   candidate->last = std::max(candidate->last, ordinal);
   candidate->touched = touches_;
   if (candidate->touches < kDecidingTouches) return nullptr;
-  SequenceCursor cursor(candidate->last, settings_.first_ahead, now);
+  const uint64_t last = candidate->last;
   *candidate = candidates_.back();
   candidates_.pop_back();
-  return AddCursor(std::move(cursor));
+  return AddCursor(SequenceCursor(last, settings_.first_ahead, touches_));
 }
 
-uint64_t FileSequence::Impl::AheadLimit(absl::Duration now) const {
-  const auto active = std::count_if(cursors_.begin(), cursors_.end(), [now](const SequenceCursor& cursor) {
-    return now - cursor.last_touch() < kActive;
+// What another cursor has planned is on its way. A cursor that has nothing left to plan because of another
+// one follows the same readers: they become one. Returns the one that stays.
+SequenceCursor* FileSequence::Impl::Merge(SequenceCursor* cursor) {
+  SequenceCursor* before = nullptr;  // Has planned what this one would.
+  uint64_t next = cursor->next();
+  for (SequenceCursor& other : cursors_) {
+    if (&other == cursor || !other.Covers(next)) continue;
+    before = &other;
+    next = other.next();
+  }
+  if (before == nullptr) return cursor;
+  cursor->SkipTo(next);
+  if (!cursor->full()) return cursor;
+  before->Absorb(*cursor);
+  if (before == &cursors_.back()) before = cursor;
+  *cursor = cursors_.back();
+  cursors_.pop_back();
+  return before;
+}
+
+uint64_t FileSequence::Impl::AheadLimit() const {
+  // Those that have their turn now and then.
+  const uint64_t lately = kSoon + 4 * cursors_.size();
+  const auto active = std::count_if(cursors_.begin(), cursors_.end(), [&](const SequenceCursor& cursor) {
+    return touches_ - cursor.last_touch() < lately;
   });
   const uint64_t share = settings_.total_ahead / static_cast<uint64_t>(std::max<long>(active, 1));
   return std::min(settings_.max_ahead, std::max(share, settings_.first_ahead));
@@ -117,10 +139,13 @@ uint64_t FileSequence::Impl::AheadLimit(absl::Duration now) const {
 std::vector<OrdinalRange> FileSequence::Impl::OnOpen(uint64_t ordinal, Stall stall, absl::Duration now) {
   ++touches_;
   SequenceCursor* cursor = Match(ordinal);
-  if (cursor == nullptr) cursor = Decide(ordinal, now);
+  if (cursor == nullptr) cursor = Decide(ordinal);
   if (cursor == nullptr) return {};
-  const OrdinalRange range = cursor->Note(ordinal, stall, {AheadLimit(now), settings_.objects}, now);
-  used_ += cursor->used_planned() ? 1 : 0;
+  const SequenceCursor::Limits limits{AheadLimit(), settings_.objects};
+  cursor->Note({ordinal, stall, touches_, now}, limits);
+  const bool used = cursor->used_planned();
+  const OrdinalRange range = Merge(cursor)->Plan(limits, now);
+  used_ += used ? 1 : 0;
   fetched_ += range.count;
   if (range.count == 0) return {};
   return {range};

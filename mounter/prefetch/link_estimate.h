@@ -12,6 +12,7 @@ struct LinkEstimate {
   absl::Duration first_byte_p99 = absl::Milliseconds(60);
   double connection_bytes_per_second = 50e6;  // Of one connection that has the link to itself.
   double bytes_per_second = 0;                // Of all connections together, lately.
+  int streams = 0;  // Active in all objects, if known: they share the link. To be filled in by the reader.
 };
 
 }  // namespace bucketvol

@@ -13,25 +13,24 @@ constexpr absl::Duration kStop = absl::Minutes(1);
 
 }  // namespace
 
-SequenceCursor::SequenceCursor(uint64_t ordinal, uint64_t ahead, absl::Duration now)
-    : last_(ordinal),
+SequenceCursor::SequenceCursor(uint64_t ordinal, uint64_t ahead, uint64_t touch)
+    : begin_(ordinal),
+      last_(ordinal),
       ahead_(ahead),
-      planned_from_(ordinal + 1),
       planned_to_(ordinal + 1),
       grow_at_(ordinal + 1),
       judged_to_(ordinal + 1),
-      stopped_until_(now),
-      last_touch_(now) {}
+      last_touch_(touch) {}
 
 std::optional<uint64_t> SequenceCursor::Distance(uint64_t ordinal) const {
+  if (Unused(ordinal)) return 0;
   const uint64_t distance = ordinal > last_ ? ordinal - last_ : last_ - ordinal;
-  const bool planned = planned_from_ <= ordinal && ordinal < planned_to_ && ordinal + kRing > planned_to_;
-  if (!planned && distance > kNear + std::min(ahead_, used_)) return std::nullopt;
-  return distance;
+  if (distance > kNear + std::min(most_behind_, 4 * used_) + std::min(ahead_, used_)) return std::nullopt;
+  return distance + 1;
 }
 
 void SequenceCursor::MarkUsed(uint64_t ordinal) {
-  used_planned_ = judged_to_ <= ordinal && ordinal < planned_to_ && unused_.test(ordinal % kRing);
+  used_planned_ = Unused(ordinal);
   if (!used_planned_) return;
   unused_.reset(ordinal % kRing);
   ++used_;
@@ -42,46 +41,68 @@ void SequenceCursor::MarkUsed(uint64_t ordinal) {
 void SequenceCursor::Judge(absl::Duration now) {
   const uint64_t late = kNear + 2 * most_behind_;
   const uint64_t end = std::min(planned_to_, last_ - std::min(last_, late));
-  if (end < judged_to_ + kJudged) return;
-  uint64_t wasted = 0;
-  for (uint64_t ordinal = judged_to_; ordinal < end; ++ordinal) {
-    if (!unused_.test(ordinal % kRing)) continue;
-    unused_.reset(ordinal % kRing);
-    ++wasted;
+  for (; judged_to_ < end; ++judged_to_) {
+    const size_t place = judged_to_ % kRing;
+    judged_planned_ += planned_.test(place) ? 1 : 0;
+    judged_unused_ += unused_.test(place) ? 1 : 0;
+    outstanding_ -= unused_.test(place) ? 1 : 0;
+    planned_.reset(place);
+    unused_.reset(place);
   }
-  const uint64_t judged = end - judged_to_;
-  judged_to_ = end;
-  outstanding_ -= wasted;
-  if (2 * wasted > judged) ahead_ = std::max(ahead_ / 2, kLeastAhead);
-  if (5 * wasted > 4 * judged) stopped_until_ = now + kStop;
+  if (judged_planned_ < kJudged) return;
+  if (2 * judged_unused_ > judged_planned_) ahead_ = std::max(ahead_ / 2, kLeastAhead);
+  if (5 * judged_unused_ > 4 * judged_planned_) stopped_until_ = now + kStop;
+  judged_planned_ = judged_unused_ = 0;
 }
 
-OrdinalRange SequenceCursor::PlanAhead(const Limits& limits) {
-  // Where readers went on without us while we had stopped, nothing is planned any more.
-  if (planned_to_ <= last_) planned_to_ = last_ + 1;
-  const uint64_t end = std::min(limits.objects, last_ + 1 + ahead_);
-  const uint64_t room = ahead_ - std::min(ahead_, outstanding_);
-  const uint64_t count = std::min(end - std::min(end, planned_to_), room);
-  const OrdinalRange range{planned_to_, count};
-  for (uint64_t i = 0; i < count; ++i) unused_.set((range.first + i) % kRing);
-  planned_to_ += count;
-  outstanding_ += count;
-  return range;
-}
-
-OrdinalRange SequenceCursor::Note(uint64_t ordinal, Stall stall, const Limits& limits, absl::Duration now) {
-  last_touch_ = now;
+void SequenceCursor::Note(const Touch& touch, const Limits& limits) {
+  last_touch_ = touch.number;
+  const uint64_t ordinal = touch.ordinal;
   MarkUsed(ordinal);
   if (ordinal < last_) most_behind_ = std::max(most_behind_, std::min(last_ - ordinal, kRing / 8));
   last_ = std::max(last_, ordinal);
-  Judge(now);
-  if (now < stopped_until_) return {};
-  if (stall == Stall::kInflight && ordinal >= grow_at_ && used_planned_) {
-    ahead_ = std::min(2 * ahead_, limits.ahead);
+  // Where readers went on without us, nothing is planned any more.
+  planned_to_ = std::max(planned_to_, last_ + 1);
+  Judge(touch.now);
+  if (touch.stall == Stall::kInflight && ordinal >= grow_at_ && used_planned_) {
+    ahead_ *= 2;
     grow_at_ = planned_to_;
   }
   ahead_ = std::min(ahead_, limits.ahead);
-  return PlanAhead(limits);
+}
+
+void SequenceCursor::Absorb(const SequenceCursor& other) {
+  const uint64_t begin = std::max(judged_to_, other.judged_to_);
+  const uint64_t end = std::min(other.planned_to_, judged_to_ + kRing);
+  for (uint64_t ordinal = begin; ordinal < end; ++ordinal) {
+    const size_t place = ordinal % kRing;
+    if (!other.planned_.test(place) || planned_.test(place)) continue;
+    planned_.set(place);
+    unused_.set(place, other.unused_.test(place));
+    outstanding_ += other.unused_.test(place) ? 1 : 0;
+  }
+  const uint64_t apart = last_ > other.last_ ? last_ - other.last_ : other.last_ - last_;
+  most_behind_ = std::max({most_behind_, other.most_behind_, std::min(apart, kRing / 8)});
+  begin_ = std::min(begin_, other.begin_);
+  last_ = std::max(last_, other.last_);
+  planned_to_ = std::max({planned_to_, last_ + 1, std::min(other.planned_to_, judged_to_ + kRing)});
+  ahead_ = std::max(ahead_, other.ahead_);
+  used_ += other.used_;
+  last_touch_ = std::max(last_touch_, other.last_touch_);
+}
+
+OrdinalRange SequenceCursor::Plan(const Limits& limits, absl::Duration now) {
+  const uint64_t end = std::min(limits.objects, last_ + 1 + ahead_);
+  const uint64_t room = now < stopped_until_ ? 0 : ahead_ - std::min(ahead_, outstanding_);
+  const uint64_t count = std::min(end - std::min(end, planned_to_), room);
+  const OrdinalRange range{planned_to_, count};
+  for (uint64_t i = 0; i < count; ++i) {
+    planned_.set((range.first + i) % kRing);
+    unused_.set((range.first + i) % kRing);
+  }
+  planned_to_ += count;
+  outstanding_ += count;
+  return range;
 }
 
 }  // namespace bucketvol

@@ -14,6 +14,7 @@ constexpr uint64_t kLeastDemand = 256 << 10;
 constexpr uint64_t kMostDemand = 1 << 20;
 // A candidate becomes a stream when its run is longer: random reads of up to 1 MiB never are.
 constexpr uint64_t kDecidingRun = 1 << 20;
+constexpr uint64_t kCandidateReach = 1 << 20;
 constexpr uint64_t kLeastBack = 4 << 20;
 constexpr uint64_t kLeastForward = 8 << 20;
 // Of a part that is read as a whole, this much is fetched at its first touch.
@@ -40,8 +41,9 @@ Stream::Stream(const StreamSettings& settings, uint64_t size, std::optional<uint
 std::optional<uint64_t> Stream::Distance(ByteRange read) const {
   if (read.begin < begin_ && read.end <= begin_ && begin_ - read.end <= kDemandAlign)
     return begin_ - read.end;
-  const uint64_t back = std::max(settings_->readahead_bytes, kLeastBack);
-  const uint64_t forward = std::max(kLeastForward, window_.bytes());
+  // A candidate is no reason to believe in far ones.
+  const uint64_t back = std::max(settings_->readahead_bytes, promoted_ ? kLeastBack : kCandidateReach);
+  const uint64_t forward = promoted_ ? std::max(kLeastForward, window_.bytes()) : kCandidateReach;
   if (read.begin + back < expected_ || read.begin > expected_ + forward) return std::nullopt;
   return read.begin > expected_ ? read.begin - expected_ : expected_ - read.begin;
 }
@@ -59,7 +61,7 @@ void Stream::Note(const StreamRead& read, Plan& plan) {
 }
 
 void Stream::NoteWindow(const StreamRead& read, uint64_t advance) {
-  const uint64_t part = PartBytes(read.link, settings_->part_max) / static_cast<uint64_t>(read.streams);
+  const uint64_t part = PartBytes(read.link, settings_->part_max) / static_cast<uint64_t>(read.sharing);
   window_.Note({advance, planned_ > expected_ ? planned_ - expected_ : 0, read.stall, read.window_limit,
                 std::max(part, kMinPartBytes), read.now},
                read.link);
@@ -76,9 +78,8 @@ void Stream::Advance(const StreamRead& read) {
   ++reads_;
   const bool descent = reads_ > 1 && read.range.begin < begin_ && read.range.end <= begin_;
   descents_ = descent ? descents_ + 1 : 0;
-  // A candidate that jumps has to show again that it goes on.
-  const bool jump = !promoted_ && read.range.begin > expected_ + kMostDemand;
-  begin_ = jump ? read.range.begin : std::min(begin_, read.range.begin);
+  bytes_ += read.range.size();
+  begin_ = std::min(begin_, read.range.begin);
   expected_ = std::max(expected_, read.range.end);
   // The kernel reads a little beyond the end of what somebody wants.
   if (part_end_ && expected_ > *part_end_ + 2 * settings_->readahead_bytes) part_end_.reset();
@@ -87,7 +88,7 @@ void Stream::Advance(const StreamRead& read) {
 void Stream::OpenWindow(bool went_on, const StreamRead& read, Plan& plan) {
   if (active()) return;
   if (promoted_) return window_.Open(settings_->window_start, read.now);
-  const bool goes_on = reads_ > 1 && went_on && run() > kDecidingRun;
+  const bool goes_on = reads_ > 1 && went_on && std::min(run(), bytes_) > kDecidingRun;
   if (!goes_on && !part_end_) return;
   Promote(part_end_ ? kPartWindow : std::min(settings_->window_start, run()), read.now);
   plan.new_stream = true;

@@ -20,7 +20,8 @@ struct StreamRead {
   const LinkEstimate& link;
   uint64_t window_limit;
   absl::Duration now;
-  int streams = 1;  // That share the link in this object.
+  int streams = 1;  // Active in this object.
+  int sharing = 1;  // Active in all objects, as far as known.
 };
 
 /// One ascending reader of an object, or a candidate to be one. A descending reader is an ascending one in a
@@ -75,6 +76,7 @@ class Stream {
   StreamWindow window_;
   absl::Duration last_use_;
   int reads_ = 0;
+  uint64_t bytes_ = 0;  // Of all reads.
   int descents_ = 0;
   bool promoted_ = false;
 };

@@ -174,6 +174,7 @@ Plan StreamTable::Impl::Note(StreamRead read) {
   if (settings_.ahead == StreamSettings::Ahead::kOff) return plan;
   last_use_ = read.now;
   read.streams = std::max(active_streams(), 1);
+  read.sharing = std::max(read.streams, read.link.streams);
   Slot* slot = Match(read.range);
   NoteJump(read, slot);
   if (slot == nullptr) slot = Begin(read, plan);

@@ -17,13 +17,13 @@ uint64_t Magnitude(int64_t step) {
 }  // namespace
 
 void StrideDetector::OnJump(ByteRange read) {
-  const auto step = static_cast<int64_t>(read.begin - piece_.begin);
+  const int64_t step = piece_.empty() ? 0 : static_cast<int64_t>(read.begin - piece_.begin);
   length_ = piece_.size();
   if (step == step_ && Magnitude(step) > length_) {
     ++equal_steps_;
     planned_ -= std::min<uint64_t>(planned_, 1);
   } else {
-    equal_steps_ = 1;
+    equal_steps_ = step == 0 ? 0 : 1;
     pieces_ = planned_ = 0;
   }
   step_ = step;

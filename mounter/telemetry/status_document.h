@@ -39,6 +39,8 @@ struct StatusDocument {
     uint64_t throttled = 0;
     uint64_t errors = 0;
     uint64_t in_flight = 0;
+    uint64_t hedged = 0;   // Slow GETs that were sent a second time.
+    uint64_t stalled = 0;  // GETs given up because no byte came any more.
   };
   struct Read {
     uint64_t requests = 0;
@@ -56,7 +58,15 @@ struct StatusDocument {
   struct Memory {
     uint64_t budget = 0;  // For blocks of data.
     uint64_t used = 0;
-    uint64_t limit = 0;  // Of the worker's cgroup; 0: none.
+    uint64_t limit = 0;    // Of the worker's cgroup; 0: none.
+    uint64_t charged = 0;  // To that cgroup, page cache included,
+    uint64_t peak = 0;     // and the most that ever was.
+    uint64_t kills = 0;    // Workers that the kernel killed at the limit.
+  };
+  struct Cpu {
+    double limit = 0;  // Cores that the worker's cgroup may use; 0: no limit.
+    double used_seconds = 0;
+    double throttled_seconds = 0;  // Time for which the limit held it up.
   };
   struct Cache {
     std::string dir;
@@ -76,6 +86,7 @@ struct StatusDocument {
   Store store;
   Read read;
   Memory memory;
+  Cpu cpu;
   Cache cache;
   std::string last_error;
 

@@ -76,12 +76,26 @@ void AddTraffic(const StatusDocument& document, Lines& lines) {
     lines.Add("", Count(store.retries), " retries, ", Count(store.throttled), " throttled, ",
               Count(store.errors), " errors");
   }
+  if (store.hedged + store.stalled > 0) {
+    lines.Add("", Count(store.hedged), " slow requests sent twice, ", Count(store.stalled), " stalled");
+  }
 }
 
 void AddMemory(const StatusDocument& document, Lines& lines) {
   const std::string limit =
       document.memory.limit == 0 ? "" : absl::StrCat("; the worker may use ", Bytes(document.memory.limit));
   lines.Add("memory", Bytes(document.memory.used), " of ", Bytes(document.memory.budget), " for data", limit);
+  if (document.memory.limit > 0) {
+    lines.Add("", "in its cgroup ", Bytes(document.memory.charged), ", at most so far ",
+              Bytes(document.memory.peak),
+              document.memory.kills == 0
+                  ? ""
+                  : absl::StrCat("; killed at the limit ", Count(document.memory.kills), " times"));
+  }
+  if (document.cpu.limit > 0) {
+    lines.Add("processors", absl::StrFormat("%.4g of the node's; held up for %.1f s", document.cpu.limit,
+                                            document.cpu.throttled_seconds));
+  }
   if (!document.cache.dir.empty()) {
     lines.Add("cache", Bytes(document.cache.used), " of ", Bytes(document.cache.capacity), " in ",
               Printable(document.cache.dir));

@@ -1,10 +1,12 @@
 """The rig of the benchmarks: a bucketd to serve, a child to measure, and what the kernel says about it."""
+import contextlib
+import fcntl
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -30,12 +32,30 @@ class Bucketd:
         self._process.terminate()
         self._process.wait()
 
+    @property
+    def pid(self):
+        return self._process.pid
+
+    @property
+    def port(self):
+        return self.url.rsplit(":", 1)[1]
+
+    def _call(self, path, body=None):
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        request = urllib.request.Request(self.url + path, data=body, method="GET" if body is None else "POST")
+        with opener.open(request) as answer:
+            return answer.read()
+
     def stats(self):
-        with urllib.request.urlopen(self.url + "/-/stats") as answer:
-            return json.load(answer)
+        return json.loads(self._call("/-/stats"))
 
     def reset(self):
-        urllib.request.urlopen(urllib.request.Request(self.url + "/-/reset", method="POST")).close()
+        self._call("/-/reset", b"")
+
+    def config(self, **flags):
+        """Changes flags at once: config(profile="oss", total="400MB/s")."""
+        lines = [f"{name.replace('_', '-')}={value}" for name, value in flags.items()]
+        self._call("/-/config", "\n".join(lines).encode())
 
 
 class Cgroup:
@@ -64,13 +84,20 @@ class Cgroup:
         with open(os.path.join(self.path, name), "w") as file:
             file.write(str(value))
 
+    def _read(self, name):
+        with open(os.path.join(self.path, name)) as file:
+            return file.read()
+
+    def peak(self):
+        """The most bytes that were charged to the group at one time."""
+        return int(self._read("memory.max_usage_in_bytes" if self._v1 else "memory.peak"))
+
     def join(self):
         self._write("cgroup.procs", os.getpid())
 
     def oom_kills(self):
-        name = "memory.oom_control" if self._v1 else "memory.events"
-        with open(os.path.join(self.path, name)) as file:
-            return int(re.search(r"oom_kill (\d+)", file.read()).group(1))
+        events = self._read("memory.oom_control" if self._v1 else "memory.events")
+        return int(re.search(r"oom_kill (\d+)", events).group(1))
 
 
 class Measured:
@@ -130,7 +157,86 @@ class Workspace:
         return ",".join([f"url={url}", "anonymous", f"state_dir={self.path}/state", f"run_dir={self.path}/run", *more])
 
 
+@contextlib.contextmanager
+def alone():
+    """Keeps a second run on this machine waiting: caches are dropped for all."""
+    with open("/tmp/bucketvol-bench.lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("another run is measuring on this machine: waiting for its end", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def drop_caches():
     os.sync()
     with open("/proc/sys/vm/drop_caches", "w") as file:
         file.write("3")
+
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid):
+    """User and system time of a process; 0 once it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def busy_seconds():
+    """Processor time of the whole machine that was not idle, or was taken by its host."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / TICKS
+
+
+def kernel_workers():
+    """Processor seconds of each of the kernel's worker threads, where loop devices do their work. The whole machine's."""
+    found = {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/comm") as file:
+                name = file.read()
+        except OSError:
+            continue
+        if name.startswith(("kworker", "loop")):
+            found[entry] = cpu_seconds(entry)
+    return found
+
+
+def spent_since(before):
+    """What the kernel's workers have spent since `before`; those that ended meanwhile are not seen."""
+    return sum(max(0.0, seconds - before.get(pid, 0.0)) for pid, seconds in kernel_workers().items())
+
+
+def peak_resident(pid):
+    """The most memory a process has had resident, in bytes; 0 once it is gone."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            match = re.search(r"VmHWM:\s+(\d+) kB", file.read())
+    except OSError:
+        return 0
+    return int(match.group(1)) * 1024 if match else 0
+
+
+class Tmpfs:
+    """A directory in memory, for the speed that no remote file can pass."""
+
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix="bucketvol-bench-", dir="/dev/shm")
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def copy(self, directory, files):
+        for file in files:
+            os.makedirs(os.path.dirname(os.path.join(self.path, file)), exist_ok=True)
+            shutil.copyfile(os.path.join(directory, file), os.path.join(self.path, file))

@@ -50,6 +50,30 @@ TEST(MountStatusTest, WithoutAWorkersWordTheFieldsAreThere) {
   }
 }
 
+TEST(MountStatusTest, UsageOfACgroupIsAdded) {
+  StatusDocument status;
+  status.memory.limit = 7;
+  AddUsage(CgroupUsage{}, status);
+  EXPECT_EQ(status.memory.limit, 7u);  // As the worker said.
+  AddUsage({.memory_limit = 1 << 30,
+            .memory_used = 2,
+            .memory_peak = 3,
+            .memory_kills = 4,
+            .cpu_limit_milli = 1'500,
+            .cpu_usec = 2'500'000,
+            .throttled_usec = 250'000},
+           status);
+  ASSERT_OK_AND_ASSIGN(const StatusDocument parsed, StatusDocument::FromJson(status.ToJson()));
+  EXPECT_EQ(parsed.memory.limit, 1u << 30);
+  EXPECT_EQ(parsed.memory.charged, 2u);
+  EXPECT_EQ(parsed.memory.peak, 3u);
+  EXPECT_EQ(parsed.memory.kills, 4u);
+  EXPECT_EQ(parsed.cpu.limit, 1.5);
+  EXPECT_EQ(parsed.cpu.used_seconds, 2.5);
+  EXPECT_EQ(parsed.cpu.throttled_seconds, 0.25);
+  EXPECT_THAT(parsed.ToText(), ::testing::HasSubstr("killed at the limit 4 times"));
+}
+
 TEST(MountStatusTest, AnOrphanIsStoppedAndSaysWhatToDo) {
   IndexManifest manifest;
   manifest.source = "oss://b/p";

@@ -20,15 +20,18 @@ ALLOWED = {
     "session": set(),
     "image": {"reader", "index", "session", "telemetry"},
     "fuse": {"reader", "objstore", "session", "telemetry"},
-    "guard": {"session", "options", "telemetry"},
+    "cgroup": set(),
+    "sandbox": set(),
+    "guard": {"cgroup", "session", "options", "telemetry"},
     "cli": {"options", "proto", "objstore", "index", "telemetry", "cache", "prefetch", "reader", "session", "image",
-            "fuse", "guard"},
-    "csi": {"options", "proto"},
+            "fuse", "cgroup", "guard",
+            "sandbox"},
+    "csi": {"options", "proto", "cgroup"},
 }
 # Where only an interface may be used, not the implementation behind it.
 INTERFACE_ONLY = {
     ("index", "objstore"): {"object_store.h", "store_error.h"},
-    ("reader", "objstore"): {"object_store.h", "store_error.h"},
+    ("reader", "objstore"): {"object_store.h", "store_error.h", "congestion.h"},
     ("fuse", "objstore"): {"object_store.h", "store_error.h"},
 }
 # Header pattern -> the only files (regular expression) that may include it.

@@ -80,11 +80,16 @@ TEST(OptionValueTest, Times) {
 }
 
 TEST(OptionValueTest, ResourceLimits) {
-  EXPECT_THAT(ParseResourceLimit("2c4g"), Optional(ResourceLimit{2, 4ULL << 30}));
-  EXPECT_THAT(ParseResourceLimit("16C32G"), Optional(ResourceLimit{16, 32ULL << 30}));
-  EXPECT_THAT(ParseResourceLimit("1024c65536g"), Optional(ResourceLimit{1024, 65536ULL << 30}));
-  for (const char* bad : {"", "4g", "2c", "c4g", "2cg", "cg", "gc", "0c4g", "2c0g", "2.5c4g", "2c4gb", "2c4m",
-                          "4g2c", "1025c4g", "2c65537g", "2c4g2c4g", "2c 4g", "-2c4g"}) {
+  EXPECT_THAT(ParseResourceLimit("2c4g"), Optional(ResourceLimit{2000, 4ULL << 30}));
+  EXPECT_THAT(ParseResourceLimit("16C32G"), Optional(ResourceLimit{16'000, 32ULL << 30}));
+  EXPECT_THAT(ParseResourceLimit("1024c65536g"), Optional(ResourceLimit{1'024'000, 65536ULL << 30}));
+  EXPECT_THAT(ParseResourceLimit("0.5c0.25g"), Optional(ResourceLimit{500, 256ULL << 20}));
+  EXPECT_THAT(ParseResourceLimit("2.125c1.5g"), Optional(ResourceLimit{2125, 1536ULL << 20}));
+  for (const char* bad : {"0.09c1g", "1c0.124g", "1.c1g", ".5c1g", "1.0001c1g", "1024.1c1g", "1e1c1g"}) {
+    EXPECT_EQ(ParseResourceLimit(bad), std::nullopt) << bad;
+  }
+  for (const char* bad : {"", "4g", "2c", "c4g", "2cg", "cg", "gc", "0c4g", "2c0g", "2c4gb", "2c4m", "4g2c",
+                          "1025c4g", "2c65537g", "2c4g2c4g", "2c 4g", "-2c4g"}) {
     EXPECT_EQ(ParseResourceLimit(bad), std::nullopt) << bad;
   }
 }

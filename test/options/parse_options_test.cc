@@ -101,7 +101,7 @@ TEST(ParseVolumeOptionsTest, EveryOptionReachesItsField) {
   expected.transport = TransportKind::kFile;
   expected.index_max_age = absl::Hours(1);
   expected.list_streams = 32;
-  expected.resource_limit = ResourceLimit{2, 4ULL << 30};
+  expected.resource_limit = ResourceLimit{2000, 4ULL << 30};
   expected.memory_budget = 300 << 20;
   expected.request_rate = 12.5;
   expected.connect_timeout = absl::Seconds(3);
@@ -198,7 +198,7 @@ TEST(ParseVolumeOptionsTest, SuggestsOnlyWhatMayStandThere) {
 TEST(ParseVolumeOptionsTest, NamesMatchInAnyLetterCase) {
   ASSERT_OK_AND_ASSIGN(const VolumeOptions options, Typed("UMASK=0,ResourceLimit=2C4G,fusetype=EROFS"));
   EXPECT_EQ(options.umask, 0u);
-  EXPECT_EQ(options.resource_limit->cpus, 2u);
+  EXPECT_EQ(options.resource_limit->milli_cpus, 2000u);
 }
 
 TEST(ParseVolumeOptionsTest, FlagsTakeAllForms) {

@@ -16,11 +16,11 @@ SimulatedCore::SimulatedCore(SimulationSettings settings, std::vector<uint64_t> 
   }
 }
 
-uint64_t SimulatedCore::WindowLimit() const {
-  if (objects_.size() > 100) return settings_.budget;
+int SimulatedCore::ActiveStreams() const {
   int streams = 0;
+  if (objects_.size() > 100) return streams;  // Small ones, which have none.
   for (const Object& object : objects_) streams += object.table.active_streams();
-  return settings_.budget / static_cast<uint64_t>(std::max(streams, 1));
+  return streams;
 }
 
 Stall SimulatedCore::StallOf(const Object& object, ByteRange range) const {
@@ -40,7 +40,10 @@ void SimulatedCore::Issue(const TraceRead& read) {
   Object& object = objects_[read.object];
   const Stall stall = StallOf(object, read.range);
   ahead_ -= object.table.ScheduledAhead();
-  const Plan plan = object.table.Note(read.range, stall, concurrency_.link(), WindowLimit(), now_);
+  LinkEstimate link = concurrency_.link();
+  link.streams = ActiveStreams();
+  const uint64_t share = settings_.budget / static_cast<uint64_t>(std::max(link.streams, 1));
+  const Plan plan = object.table.Note(read.range, stall, link, share, now_);
   Raise(read.object, read.range);
   Claim(read.object, plan.demand, Urgency::kDemand);
   uint64_t room = settings_.budget - std::min(settings_.budget, ahead_);

@@ -113,7 +113,7 @@ class SimulatedCore {
   void Drop();
   void RunReader(Reader& reader);
   void Measure(SimulationResult& result);
-  uint64_t WindowLimit() const;
+  int ActiveStreams() const;
 
   const SimulationSettings settings_;
   std::vector<Object> objects_;

@@ -2,6 +2,7 @@
 // mount(8) (called as mount.bucketvol).
 
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -142,6 +143,10 @@ int Main(const std::string& program, const std::vector<std::string>& words) {
 }  // namespace bucketvol
 
 int main(int argc, char** argv) {
+  // libcurl takes and frees a buffer for each request: as long as the allocator gives such memory back to the
+  // kernel at once, every one of them costs its page faults anew.
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TRIM_THRESHOLD, 16 << 20);
   // Debian's library is built to look for lock cycles at every acquisition; the sanitizer builds do that for
   // us.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);

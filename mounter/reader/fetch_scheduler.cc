@@ -72,6 +72,14 @@ bool FetchScheduler::TakeWaiting(const std::shared_ptr<Fetch>& fetch) {
   return true;
 }
 
+// Exceeds the memory a little before it gives up what was fetched ahead: somebody will want that soon, too.
+bool FetchScheduler::ReserveDemand(uint64_t bytes, bool may_exceed, Reservation& out) {
+  if (memory_.Reserve(bytes, Evict::kRead, out)) return true;
+  if (!may_exceed) return memory_.Reserve(bytes, Evict::kAny, out);
+  out = memory_.ReserveBeyondLimit(bytes);
+  return true;
+}
+
 void FetchScheduler::StartWaiting() {
   bool may_exceed = false;
   while (const std::shared_ptr<Fetch> next = NextWaiting(may_exceed)) {
@@ -80,10 +88,7 @@ void FetchScheduler::StartWaiting() {
       continue;
     }
     Reservation reservation;
-    if (!memory_.Reserve(next->charge(), Evict::kAny, reservation)) {
-      if (!may_exceed) return;
-      reservation = memory_.ReserveBeyondLimit(next->charge());
-    }
+    if (!ReserveDemand(next->charge(), may_exceed, reservation)) return;
     if (!TakeWaiting(next)) continue;
     next->Pay(std::move(reservation));
     Launch(next, Urgency::kDemand);

@@ -73,7 +73,7 @@ absl::StatusOr<std::optional<Arguments>> Parse(absl::Span<const std::string> wor
 }
 
 absl::Status RunIndex(absl::Span<const std::string> words, Console& console) {
-  const absl::string_view what = words.empty() ? "" : words[0];
+  const absl::string_view what = words.empty() ? absl::string_view() : words[0];
   if (what != "build" && what != "show") {
     return UsageError(
         "usage: bucketvol index build SOURCE --out DIR [-o OPTIONS], or: bucketvol index show DIR [--json]");

@@ -113,7 +113,7 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   settings.spec = request.spec.Reveal();
 
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
-  const absl::Status status = LimitAndLaunch(request.options, settings, interrupts, console);
+  absl::Status status = LimitAndLaunch(request.options, settings, interrupts, console);
   if (!status.ok()) SweepRemains(request.options.state_dir);
   return status;
 }

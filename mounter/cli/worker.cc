@@ -92,7 +92,7 @@ absl::Status Worker::Work() {
   SetLogging({.level = LevelOf(options_.log_level)});
   RETURN_IF_ERROR(EnterWorkerSandbox(spec));
   std::thread listener([this] { Listen(); });
-  const absl::Status status = Serve(spec, std::move(start.descriptors.front()));
+  absl::Status status = Serve(spec, std::move(start.descriptors.front()));
   {
     absl::MutexLock lock(&mu_);
     ended_ = true;

@@ -110,6 +110,7 @@ void Guard::PollOnce() {
   if (finishing_) watches.push_back({finishing_->fd(), POLLIN, &Guard::OnHelperEnd});
 
   std::vector<pollfd> polled;
+  polled.reserve(watches.size() + clients_.size());
   for (const Watch& watch : watches) polled.push_back({watch.fd, watch.events, 0});
   std::vector<Client*> clients;
   for (Client& client : clients_) {

@@ -71,7 +71,7 @@ class Guard {
   void OnHelper();
   void OnHelperLate();
   void OnHelperEnd();
-  void OnAttached(Message report);
+  void OnAttached(const Message& report);
   void OnUnmounted(const Message& report);
   void OnConnect();
   void OnClient(Client& client);

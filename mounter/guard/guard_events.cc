@@ -131,7 +131,7 @@ void Guard::OnHelper() {
     (void)DecodePacket(EncodeMessage(MessageType::kResult, lost, {"helper process ended unexpectedly"}),
                        report);
   }
-  if (phase_ == Phase::kAttaching) return OnAttached(std::move(report));
+  if (phase_ == Phase::kAttaching) return OnAttached(report);
   if (phase_ == Phase::kEnding && !image_) {
     // The mount was being made when the end came.
     const auto body = report.BodyAs<HelperReport>();
@@ -165,10 +165,10 @@ void Guard::OnHelperEnd() {
   finishing_.reset();
 }
 
-void Guard::OnAttached(Message report) {
+void Guard::OnAttached(const Message& report) {
   const auto body = report.BodyAs<HelperReport>();
-  // From here on the connection lives as long as the image is mounted, not as long as this process: the image's
-  // data devices hold it. Where there are none, this process does.
+  // From here on the connection lives as long as the image is mounted, not as long as this process: the
+  // image's data devices hold it. Where there are none, this process does.
   if (plan_.devices > 0) fuse_.mount.Reset();
   meta_.Reset();
   if (body.code != ResultCode::kOk) return Stop(ResultCode::kFailed, report.Strings(1)[0]);

@@ -93,7 +93,7 @@ class FuseSession::Impl {
   void RunThreads(fuse_session* session);
   void Loop(fuse_session* session);
   void NoteInit(absl::string_view request);
-  void StopWith(absl::Status failure);
+  void StopWith(const absl::Status& failure);
 
   const FuseSessionSettings settings_;
   const std::shared_ptr<PendingReads> reads_;
@@ -181,7 +181,7 @@ void FuseSession::Impl::Prime(fuse_session* session) {
   priming_ = false;
 }
 
-void FuseSession::Impl::StopWith(absl::Status failure) {
+void FuseSession::Impl::StopWith(const absl::Status& failure) {
   absl::MutexLock lock(&mu_);
   failure_.Update(failure);
   stopping_ = true;

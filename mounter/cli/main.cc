@@ -2,6 +2,7 @@
 // mount(8) (called as mount.bucketvol).
 
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "mounter/base/clock.h"
 #include "mounter/base/log.h"
 #include "mounter/base/status_macros.h"
@@ -145,6 +147,13 @@ int Main(const std::string& program, const std::vector<std::string>& words) {
 }  // namespace bucketvol
 
 int main(int argc, char** argv) {
+  // libcurl takes and frees a buffer for each request: as long as the allocator gives such memory back to the
+  // kernel at once, every one of them costs its page faults anew.
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TRIM_THRESHOLD, 16 << 20);
+  // Debian's library is built to look for lock cycles at every acquisition; the sanitizer builds do that for
+  // us.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   return bucketvol::Main(argc > 0 ? argv[0] : "",
                          std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }

@@ -38,13 +38,12 @@ constexpr absl::Duration kTick = absl::Seconds(1);
 
 absl::Status Failed(const Failure& failure) { return absl::InternalError(failure.text); }
 
-ReaderSettings ReadingOf(const VolumeOptions& options) {
+ReaderSettings ReadingOf(const VolumeOptions& options, uint64_t memory_budget) {
   ReaderSettings settings;
   settings.bucket_url =
       absl::StrCat(options.source.provider == Provider::kOss ? "oss://" : "s3://", options.source.bucket);
   settings.caching = options.direct_mode ? Caching::kOff : Caching::kOn;
-  // Half of the volume's limit: the rest is for requests in flight, the object table and the program itself.
-  if (options.resource_limit) settings.memory_bytes = options.resource_limit->memory_bytes / 2;
+  settings.memory_bytes = memory_budget;
   return settings;
 }
 
@@ -89,6 +88,7 @@ absl::Status Worker::Work() {
   }
   ASSIGN_OR_RETURN(const VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
   options_ = spec.options;
+  memory_ = PlanMemory(options_, ReadCgroupMemoryLimit(""), MachineMemory());
   SetLogging({.level = LevelOf(options_.log_level)});
   RETURN_IF_ERROR(EnterWorkerSandbox(spec));
   std::string why;
@@ -157,7 +157,8 @@ absl::Status Worker::Serve(ObjectStore& store, const ServedIndex& index, WorkerR
                            RequestSlots& slots) {
   const ImageSequence sequence(index.table());
   ThreadPool replies("bv-reply", kReplyThreads);
-  Reader reader(store, clock_, reads_, ReadingOf(options_), {.replies = &replies, .sequence = &sequence});
+  Reader reader(store, clock_, reads_, ReadingOf(options_, memory_.budget),
+                {.replies = &replies, .sequence = &sequence});
   ImageServer server(index.table(), index.manifest().devices, reader, reads_);
   std::optional<Ticker> ticker;
   ThreadPool timer("timer", 1);
@@ -331,7 +332,7 @@ std::string Worker::Status() {
   status.kind = "image";
   status.index_fs = "erofs";
   status.read = ReadStatus(reads_);
-  status.memory.limit = options_.resource_limit ? options_.resource_limit->memory_bytes : 0;
+  status.memory.limit = memory_.limit;
   absl::MutexLock lock(&mu_);
   if (store_ != nullptr) status.store = StoreStatus(store_->metrics());
   if (manifest_) status.index = IndexStatus(manifest_->report);

@@ -14,6 +14,7 @@
 #include "mounter/base/unique_fd.h"
 #include "mounter/cli/index_job.h"
 #include "mounter/cli/index_store.h"
+#include "mounter/cli/memory_plan.h"
 #include "mounter/cli/served_index.h"
 #include "mounter/guard/channel.h"
 #include "mounter/objstore/store_factory.h"
@@ -76,6 +77,7 @@ class Worker {
   const std::shared_ptr<Cancellation> cancellation_;
   const UniqueFd wake_;    // An eventfd.
   VolumeOptions options_;  // Constant once the listening thread runs.
+  MemoryPlan memory_;      // Likewise.
   ReadMetrics reads_;
 
   // What the listening thread looks at while Run's thread makes and ends it.

@@ -42,7 +42,8 @@ absl::StatusOr<std::vector<Part>> FindParts(const ObjectTable& table, uint32_t d
                      extent->row,
                      {begin - extent->offset, end - extent->offset},
                      begin - range.begin});
-    position = end;
+    // The rest of an object's last block belongs to nobody.
+    position = (end + kIndexBlockBytes - 1) / kIndexBlockBytes * kIndexBlockBytes;
   }
   return parts;
 }

@@ -42,6 +42,7 @@ class Fetch final : public GetSink {
 
   /// When it began and what came; for its owner.
   struct Progress {
+    bool requested = false;
     absl::Duration started;
     absl::Duration first_byte;
     uint64_t received = 0;

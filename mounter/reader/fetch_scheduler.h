@@ -72,6 +72,7 @@ class FetchScheduler {
   void StartWaiting();
   std::shared_ptr<Fetch> NextWaiting(bool& may_exceed) const;
   bool TakeWaiting(const std::shared_ptr<Fetch>& fetch);
+  bool ReserveDemand(uint64_t bytes, bool may_exceed, Reservation& out);
   bool TakeQueued(PrefetchQueue::Item& item);
   bool StartQueued(PrefetchQueue::Item item);
   bool ReservePart(PrefetchQueue::Item& item, Reservation& out);

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <string>
@@ -125,6 +126,8 @@ absl::Status RunMountHelper(absl::Span<const std::string> words, Console& consol
 int Main(const std::string& program, const std::vector<std::string>& words) {
   signal(SIGPIPE, SIG_IGN);
   if (words.size() == 1 && words[0] == "worker") {
+    // The loader of a bundle has given its own.
+    prctl(PR_SET_NAME, "bucketvol");
     return Worker(Channel(UniqueFd(kWorkerSocket)), Clock::Real()).Run();
   }
   // A command says what it has to say itself, in one line.

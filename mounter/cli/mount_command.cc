@@ -8,6 +8,7 @@
 #include "mounter/base/status_macros.h"
 #include "mounter/cli/exit_code.h"
 #include "mounter/cli/guard_launcher.h"
+#include "mounter/cli/guard_surroundings.h"
 #include "mounter/cli/index_store.h"
 #include "mounter/cli/interrupts.h"
 #include "mounter/cli/mount_point.h"
@@ -68,6 +69,7 @@ absl::Status LaunchAndAwait(const GuardSettings& settings, const UniqueFd& inter
   // A signal that came together with the result wins: who interrupts wants no mount.
   if (WasInterrupted(interrupts)) return InterruptedError("interrupted");
   RETURN_IF_ERROR(launch.Commit());
+  for (const std::string& warning : settings.warnings) console.Warn(warning);
   if (settings.attached == KeepAttached::kNo) return absl::OkStatus();
   const absl::Status end = AwaitResult(launch, interrupts, console);
   launch.channel().Close();
@@ -76,12 +78,9 @@ absl::Status LaunchAndAwait(const GuardSettings& settings, const UniqueFd& inter
   return ExitCodeOf(end) == kExitInterrupted ? absl::OkStatus() : end;
 }
 
-absl::Status LimitAndLaunch(const VolumeOptions& options, GuardSettings& settings, const UniqueFd& interrupts,
-                            Console& console) {
-  ASSIGN_OR_RETURN(const MountCgroups cgroups, MakeMountCgroups(options, settings.mount_point));
-  // A guard that ends with this command stays in its cgroups too.
-  if (settings.attached == KeepAttached::kNo) settings.guard_cgroup = cgroups.guard.directories();
-  settings.worker_cgroup = cgroups.worker.directories();
+absl::Status PrepareAndLaunch(const VolumeOptions& options, GuardSettings& settings,
+                              const UniqueFd& interrupts, Console& console) {
+  ASSIGN_OR_RETURN(const GuardSurroundings surroundings, GuardSurroundings::Prepare(options, settings));
   return LaunchAndAwait(settings, interrupts, console);
 }
 
@@ -113,7 +112,7 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   settings.spec = request.spec.Reveal();
 
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
-  const absl::Status status = LimitAndLaunch(request.options, settings, interrupts, console);
+  const absl::Status status = PrepareAndLaunch(request.options, settings, interrupts, console);
   if (!status.ok()) SweepRemains(request.options.state_dir);
   return status;
 }

@@ -80,7 +80,8 @@ absl::Status Worker::Work() {
       start.descriptors.empty()) {
     return absl::FailedPreconditionError("a worker is started by bucketvol-guard only");
   }
-  ASSIGN_OR_RETURN(const VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
+  ASSIGN_OR_RETURN(VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
+  ChooseCertificates(spec.options);
   options_ = spec.options;
   SetLogging({.level = LevelOf(options_.log_level)});
   RETURN_IF_ERROR(EnterWorkerSandbox(spec));

@@ -12,6 +12,7 @@
 #include "mounter/guard/guard_log.h"
 #include "mounter/guard/loop_device.h"
 #include "mounter/guard/monotonic.h"
+#include "mounter/guard/worker_program.h"
 
 namespace bucketvol {
 namespace {
@@ -83,6 +84,7 @@ Step Guard::Prepare() {
 }
 
 Step Guard::StartWorker() {
+  RETURN_IF_FAILED(HoldProgram(worker_program_, program_lock_));
   ASSIGN_OR_FAIL(WorkerProcess worker, WorkerProcess::Start(worker_program_, cgroup_));
   worker_.emplace(std::move(worker));
   StartBody start;

@@ -106,6 +106,7 @@ class Guard {
   // From the command.
   ImagePlan plan_;
   std::string worker_program_;
+  UniqueFd program_lock_;  // See HoldProgram.
   SecretPages spec_;
   HeldCgroup cgroup_;  // Of the workers; removed at the end.
   bool foreground_ = false;

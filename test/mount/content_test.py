@@ -101,6 +101,8 @@ class ContentTest(rig.MountTest):
         result = self.mount("s3://b")
         self.assertIn("warning", result.err)
         self.assertEqual(os.listdir(self.mountpoint), [])
+        for _ in range(5):
+            self.assertEqual(self.status()["state"], "ready")
         self.umount()
 
     def test_allow_empty_mounts_an_empty_path(self):

@@ -31,8 +31,8 @@ conformance: all  ## bucketd against real clients, our client against independen
 soak: all  ## the long runs, minutes each (ONLY=name)
 	@$(CTEST) -L soak $(if $(ONLY),-R $(ONLY))
 
-bench: all  ## measures; writes build/bench/*.json and a table (ONLY=name, LONG=1)
-	@python3 test/bench/run.py --bin $(BUILD)/bin --out $(BUILD)/bench $(if $(ONLY),--only $(ONLY)) $(if $(LONG),--long)
+bench: all  ## measures; writes build/bench/*.json and a table (ONLY=name, LONG=1, BENCH_ARGS=…)
+	@python3 test/bench/run.py --bin $(BUILD)/bin --out $(BUILD)/bench $(if $(ONLY),--only $(ONLY)) $(if $(LONG),--long) $(BENCH_ARGS)
 
 check:  ## formatting, static checks, include edges, generated files, sanitizer builds, brief fuzzing
 	@tools/install-deps.sh --all

@@ -14,8 +14,9 @@
 
 namespace bucketvol {
 
-/// One listing of a source into one index directory. Runs once; progress() may be read by any thread
-/// meanwhile.
+/// One listing of a source into one index directory. Begins where the listing before it, of the same source
+/// into the same directory, found keys, and leaves hints for the next one. Runs once; progress() may be read
+/// by any thread meanwhile.
 class IndexJob {
  public:
   /// Borrows `store`, `clock` and `executor` for its own life. `directory`: where the index appears.
@@ -29,6 +30,8 @@ class IndexJob {
   const ListerProgress& progress() const { return lister_.progress(); }
 
  private:
+  void LeaveHints() const;
+
   const Clock& clock_;
   const VolumeOptions options_;
   const std::string directory_;

@@ -47,7 +47,8 @@ class IndexLease {
   UniqueFd use_lock_;  // Invalid once moved from.
 };
 
-/// The indexes of a state directory: STATE_DIR/index/HASH/{manifest,meta.erofs,objects,build.lock,use.lock}.
+/// The indexes of a state directory:
+/// STATE_DIR/index/HASH/{manifest,meta.erofs,objects,hints,build.lock,use.lock}.
 ///
 /// An index is removed when no mount uses it and its time is over: a day after its last mount, or the
 /// index_max_age of that mount where this is longer. Unfinished ones are removed as soon as nobody builds

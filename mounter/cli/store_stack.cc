@@ -38,7 +38,7 @@ Addressing AddressingOf(AddressingStyle style) {
 
 }  // namespace
 
-absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec) {
+absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec, Acquaintance acquaintance) {
   const VolumeOptions& options = spec.options;
   StoreSettings settings;
   settings.url = options.url;
@@ -53,16 +53,22 @@ absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec) {
   settings.transport.check_certificate = options.check_certificate;
   settings.transport.proxy.proxy = ProxyWithCredentials(options.proxy, spec.proxy_credentials).Reveal();
   settings.transport.proxy.no_proxy = options.no_proxy;
+  // A silent service is left soon enough for some more attempts.
+  settings.transport.first_byte_timeout =
+      std::min(settings.transport.first_byte_timeout, options.request_timeout / 4);
+  settings.transport.stall_timeout = std::min(settings.transport.stall_timeout, options.request_timeout / 4);
   settings.request_rate = options.request_rate;
+  if (acquaintance == Acquaintance::kProven) settings.retry.first_contact_attempts = 0;
   // A request's time is over with the reader's; what is left after the last attempt goes to the answer.
   settings.retry.budget = std::min(settings.retry.budget, options.request_timeout * 0.9);
   return settings;
 }
 
-absl::StatusOr<std::unique_ptr<StoreStack>> StoreStack::Make(const VolumeSpec& spec, const Clock& clock) {
+absl::StatusOr<std::unique_ptr<StoreStack>> StoreStack::Make(const VolumeSpec& spec, const Clock& clock,
+                                                             Acquaintance acquaintance) {
   ASSIGN_OR_RETURN(const CredentialSource source, ToCredentialSource(spec.credentials));
   std::unique_ptr<CredentialProvider> credentials = MakeCredentialProvider(source, clock);
-  ASSIGN_OR_RETURN(const StoreSettings settings, StoreSettingsOf(spec));
+  ASSIGN_OR_RETURN(const StoreSettings settings, StoreSettingsOf(spec, acquaintance));
   ASSIGN_OR_RETURN(std::unique_ptr<BucketStore> store, MakeObjectStore(settings, *credentials, clock));
   return std::unique_ptr<StoreStack>(new StoreStack(std::move(credentials), std::move(store)));
 }
@@ -80,6 +86,8 @@ StatusDocument::Store StoreStatus(const StoreMetrics& metrics) {
   status.throttled = metrics.throttled.load();
   status.errors = metrics.errors.load();
   status.in_flight = static_cast<uint64_t>(std::max<int64_t>(metrics.in_flight.load(), 0));
+  status.hedged = metrics.hedged.load();
+  status.stalled = metrics.stalled.load();
   return status;
 }
 

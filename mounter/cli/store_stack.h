@@ -11,11 +11,19 @@
 
 namespace bucketvol {
 
+/// What is known of a volume's way to its service before the first request.
+enum class Acquaintance {
+  kNew,     // Its settings may be wrong: a service that cannot be reached is given up soon.
+  kProven,  // The volume has been served already: a service that cannot be reached is an outage, and waited
+            // for.
+};
+
 /// The object store of one volume and the credentials it signs with.
 class StoreStack {
  public:
   /// Sends nothing yet. Borrows `clock`. Errors name the option that is wrong.
-  static absl::StatusOr<std::unique_ptr<StoreStack>> Make(const VolumeSpec& spec, const Clock& clock);
+  static absl::StatusOr<std::unique_ptr<StoreStack>> Make(const VolumeSpec& spec, const Clock& clock,
+                                                          Acquaintance acquaintance = Acquaintance::kNew);
 
   BucketStore& store() { return *store_; }
 
@@ -28,7 +36,8 @@ class StoreStack {
 };
 
 /// What a volume tells its store.
-absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec);
+absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec,
+                                              Acquaintance acquaintance = Acquaintance::kNew);
 
 /// The counters as they are now, for the status document.
 StatusDocument::Store StoreStatus(const StoreMetrics& metrics);

@@ -18,6 +18,8 @@
 #include "mounter/cli/index_choice.h"
 #include "mounter/cli/mount_status.h"
 #include "mounter/cli/store_stack.h"
+#include "mounter/cli/ticker.h"
+#include "mounter/image/image_sequence.h"
 #include "mounter/cli/worker_sandbox.h"
 #include "mounter/image/image_server.h"
 #include "mounter/sandbox/sandbox.h"
@@ -29,6 +31,10 @@ namespace {
 constexpr int kProgressMs = 200;
 // Pages are parsed by these threads; the network runs beside them.
 constexpr int kListingThreads = 2;
+// Large replies are copied to the kernel by these, beside the network thread.
+constexpr int kReplyThreads = 2;
+// How often the reader looks for memory to give back.
+constexpr absl::Duration kTick = absl::Seconds(1);
 
 absl::Status Failed(const Failure& failure) { return absl::InternalError(failure.text); }
 
@@ -36,6 +42,7 @@ ReaderSettings ReadingOf(const VolumeOptions& options) {
   ReaderSettings settings;
   settings.bucket_url =
       absl::StrCat(options.source.provider == Provider::kOss ? "oss://" : "s3://", options.source.bucket);
+  settings.caching = options.direct_mode ? Caching::kOff : Caching::kOn;
   // Half of the volume's limit: the rest is for requests in flight, the object table and the program itself.
   if (options.resource_limit) settings.memory_bytes = options.resource_limit->memory_bytes / 2;
   return settings;
@@ -121,9 +128,14 @@ absl::Status Worker::Serve(const VolumeSpec& spec, UniqueFd fuse) {
     if (auto kept = lease.KeepUntil(until); !kept.ok()) LogWarning(kept.message());
   };
 
-  Reader reader(stack->store(), clock_, reads_, ReadingOf(options_));
+  const ImageSequence sequence(*table);
+  ThreadPool replies("bv-reply", kReplyThreads);
+  Reader reader(stack->store(), clock_, reads_, ReadingOf(options_),
+                {.replies = &replies, .sequence = &sequence});
   ImageServer server(*table, manifest.devices, reader, reads_);
+  std::optional<Ticker> ticker;
   ThreadPool timer("timer", 1);
+  ticker.emplace(timer, kTick, [&] { reader.Tick(); });
   FuseSession session({.request_timeout = options_.request_timeout}, clock_, timer);
   {
     absl::MutexLock lock(&mu_);

@@ -132,6 +132,7 @@ void Guard::PollOnce() {
   }
   clients_.remove_if([](const Client& client) { return !client.channel.open(); });
   OnTime();
+  if (phase_ == Phase::kDetaching) fuse_.mount.Reset();
   if (phase_ == Phase::kEnding) AdvanceEnding();
 }
 

@@ -167,8 +167,8 @@ void Guard::OnHelperEnd() {
 
 void Guard::OnAttached(Message report) {
   const auto body = report.BodyAs<HelperReport>();
-  // From here on the connection lives as long as the image is mounted, not as long as this process. An image
-  // without data has no device that would keep it.
+  // From here on the connection lives as long as the image is mounted, not as long as this process: the image's
+  // data devices hold it. Where there are none, this process does.
   if (plan_.devices > 0) fuse_.mount.Reset();
   meta_.Reset();
   if (body.code != ResultCode::kOk) return Stop(ResultCode::kFailed, report.Strings(1)[0]);
@@ -191,7 +191,6 @@ void Guard::OnUnmounted(const Message& report) {
     return AnswerUnmounts(body.code, why);
   }
   phase_ = Phase::kDetaching;
-  fuse_.mount.Reset();
   detach_deadline_ = MonotonicMs() + (unmount_flags_ == 0 ? kDetachLimitMs : kLazyDetachLimitMs);
   if (!worker_) return Finish();
   if (unmount_by_force_) {
@@ -210,7 +209,6 @@ void Guard::OnSignal() {
 
 void Guard::OnMountTableChange() {
   if (phase_ != Phase::kServing || IsMounted()) return;
-  fuse_.mount.Reset();
   if (!worker_) return Finish();
   phase_ = Phase::kDetaching;
 }

@@ -28,9 +28,16 @@ Outcome<UniqueFd> OpenData(const UniqueFd& fuse_mount, uint32_t index) {
   return file;
 }
 
-Outcome<LoopDevice> MakeLoop(const UniqueFd& file, LoopDevice::DirectIo direct_io, uint32_t read_ahead_kb) {
-  ASSIGN_OR_FAIL(LoopDevice loop, LoopDevice::Attach(file, direct_io));
-  loop.SetQueue("read_ahead_kb", read_ahead_kb);  // Refused where /sys is read-only: slower, not wrong.
+// A label is cut at its end, and mount points differ in theirs.
+std::string Label(const ImagePlan& plan) {
+  constexpr size_t kMost = 63;
+  const size_t size = plan.mount_point.size();
+  return plan.mount_point.substr(size > kMost ? size - kMost : 0);
+}
+
+Outcome<LoopDevice> MakeLoop(const ImagePlan& plan, const UniqueFd& file, LoopDevice::DirectIo direct_io) {
+  ASSIGN_OR_FAIL(LoopDevice loop, LoopDevice::Attach(file, direct_io, Label(plan)));
+  loop.SetQueue("read_ahead_kb", plan.read_ahead_kb);  // Refused where /sys is read-only: slower, not wrong.
   return loop;
 }
 
@@ -39,11 +46,11 @@ Outcome<std::vector<LoopDevice>> MakeLoops(const ImagePlan& plan, const UniqueFd
   std::vector<LoopDevice> loops;
   // Buffered: EROFS asks for directories block by block, and the file's own read-ahead turns that into large
   // reads of the disk. A new image lies in the page cache already.
-  ASSIGN_OR_FAIL(LoopDevice first, MakeLoop(meta, LoopDevice::DirectIo::kOff, plan.read_ahead_kb));
+  ASSIGN_OR_FAIL(LoopDevice first, MakeLoop(plan, meta, LoopDevice::DirectIo::kOff));
   loops.push_back(std::move(first));
   for (uint32_t i = 0; i < plan.devices; ++i) {
     ASSIGN_OR_FAIL(const UniqueFd data, OpenData(fuse_mount, i));
-    ASSIGN_OR_FAIL(LoopDevice loop, MakeLoop(data, LoopDevice::DirectIo::kRequired, plan.read_ahead_kb));
+    ASSIGN_OR_FAIL(LoopDevice loop, MakeLoop(plan, data, LoopDevice::DirectIo::kRequired));
     loops.push_back(std::move(loop));
   }
   return loops;

@@ -40,8 +40,9 @@ Outcome<UniqueFd> OpenDevice(int number) {
   return device;
 }
 
-loop_config ConfigFor(const UniqueFd& file, LoopDevice::DirectIo direct_io) {
+loop_config ConfigFor(const UniqueFd& file, LoopDevice::DirectIo direct_io, std::string_view label) {
   loop_config config{};
+  label.copy(reinterpret_cast<char*>(config.info.lo_file_name), LO_NAME_SIZE - 1);
   config.fd = static_cast<uint32_t>(file.get());
   config.info.lo_flags = LO_FLAGS_READ_ONLY | LO_FLAGS_AUTOCLEAR;
   if (direct_io == LoopDevice::DirectIo::kRequired) config.info.lo_flags |= LO_FLAGS_DIRECT_IO;
@@ -56,9 +57,9 @@ Step CheckLoopControl() {
   return Nothing{};
 }
 
-Outcome<LoopDevice> LoopDevice::Attach(const UniqueFd& file, DirectIo direct_io) {
+Outcome<LoopDevice> LoopDevice::Attach(const UniqueFd& file, DirectIo direct_io, std::string_view label) {
   ASSIGN_OR_FAIL(const UniqueFd control, OpenControl());
-  const loop_config config = ConfigFor(file, direct_io);
+  const loop_config config = ConfigFor(file, direct_io, label);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const int number = ioctl(control.get(), LOOP_CTL_GET_FREE);
     if (number < 0) return SystemFailure(errno, "no loop device is free");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "mounter/base/unique_fd.h"
@@ -18,8 +19,9 @@ class LoopDevice {
   enum class DirectIo { kOff, kRequired };
 
   /// Takes a free device and attaches `file` without a partition scan. kRequired: fails when the kernel fell
-  /// back to buffered I/O, which it does silently.
-  static Outcome<LoopDevice> Attach(const UniqueFd& file, DirectIo direct_io);
+  /// back to buffered I/O, which it does silently. `label` (63 bytes of it) stays with the device as its
+  /// LOOP_GET_STATUS64 file name: it tells whose a device is whose backing file nobody else can see.
+  static Outcome<LoopDevice> Attach(const UniqueFd& file, DirectIo direct_io, std::string_view label);
 
   /// "/dev/loop3"
   const std::string& path() const { return path_; }

@@ -20,8 +20,9 @@ constexpr std::array<char, 64 << 10> kZeros{};
 /// The part of one object that a read covers.
 struct Part {
   ObjectId object;
-  ByteRange inside;     // Of the object.
-  uint64_t offset = 0;  // Where these bytes begin in the answer.
+  uint64_t ordinal = 0;  // Of the object, in the order of the index.
+  ByteRange inside;      // Of the object.
+  uint64_t offset = 0;   // Where these bytes begin in the answer.
 };
 
 absl::StatusOr<std::vector<Part>> FindParts(const ObjectTable& table, uint32_t device, ByteRange range) {
@@ -33,6 +34,7 @@ absl::StatusOr<std::vector<Part>> FindParts(const ObjectTable& table, uint32_t d
     const uint64_t end = std::min(range.end, extent->offset + extent->size);
     if (begin >= end) return absl::DataLossError("object table does not go forward: damaged index");
     parts.push_back({{std::move(extent->key), std::move(extent->etag), extent->size},
+                     extent->row,
                      {begin - extent->offset, end - extent->offset},
                      begin - range.begin});
     position = end;
@@ -118,12 +120,18 @@ std::vector<ServedFile> ImageServer::Files() const {
   return files;
 }
 
+void ImageServer::LogTableError(const absl::Status& error) {
+  const uint64_t failures = table_errors_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if ((failures & (failures - 1)) != 0) return;
+  LogError("cannot tell which object is to be read: ", error.message(), " (failures so far: ", failures, ")");
+}
+
 void ImageServer::Read(FileId file, ByteRange range, std::unique_ptr<ReadReply> reply) {
   ReadMetrics::Add(metrics_.requests, 1);
   absl::StatusOr<std::vector<Part>> parts = FindParts(table_, file, range);
   if (!parts.ok()) {
     ReadMetrics::Add(metrics_.errors, 1);
-    LogError("cannot map a read to objects: ", parts.status().message());
+    LogTableError(parts.status());
     reply->SendError(parts.status());
     return;
   }
@@ -132,7 +140,7 @@ void ImageServer::Read(FileId file, ByteRange range, std::unique_ptr<ReadReply> 
   if (gathering->parts().empty()) return gathering->Answer();
   for (size_t i = 0; i < gathering->parts().size(); ++i) {
     const Part& part = gathering->parts()[i];
-    reader_.Read(part.object, part.inside, ReadContext(),
+    reader_.Read(part.object, part.inside, ReadContext{.ordinal = part.ordinal},
                  [gathering, i](absl::StatusOr<ReadData> data) { gathering->Take(i, std::move(data)); });
   }
 }

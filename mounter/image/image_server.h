@@ -1,9 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "mounter/index/index_file.h"
 #include "mounter/reader/reader.h"
 #include "mounter/session/file_server.h"
@@ -28,10 +30,14 @@ class ImageServer final : public FileServer {
   void Read(FileId file, ByteRange range, std::unique_ptr<ReadReply> reply) override;
 
  private:
+  /// The kernel repeats a read that failed, page by page: logs the 1st, 2nd, 4th, 8th… failure.
+  void LogTableError(const absl::Status& error);
+
   const ObjectTable& table_;
   const std::vector<DataDevice> devices_;
   Reader& reader_;
   ReadMetrics& metrics_;
+  std::atomic<uint64_t> table_errors_{0};
 };
 
 }  // namespace bucketvol

@@ -67,18 +67,19 @@ struct ObjectExtent {
   uint64_t offset = 0;  // Where the object's first byte lies on the device, in bytes.
 };
 
-/// Maps device addresses to objects. Immutable and thread-safe once open; works on a mapping of the file.
+/// Maps device addresses to objects. Immutable and thread-safe once open. Reads its file at each call and
+/// keeps little of it in memory: an I/O error of the disk, or a file that was cut, is the error of that call.
 class ObjectTable {
  public:
   /// FailedPrecondition: written by another version. DataLoss: damaged.
   static absl::StatusOr<std::unique_ptr<ObjectTable>> Open(const std::string& path);
-  /// `name` is for messages. The descriptor is not needed afterwards.
+  /// `name` is for messages. Keeps a duplicate of the descriptor.
   static absl::StatusOr<std::unique_ptr<ObjectTable>> Open(const UniqueFd& fd, absl::string_view name);
   ~ObjectTable();
 
   /// The object that owns byte `offset` of `device`, or the first one after it; nullopt when none follows.
-  /// Bytes between objects (zero head and tail, the rest of an object's last block) belong to none. Errors
-  /// (DataLoss) only for a damaged table: each call verifies the block of 64 rows that it reads.
+  /// Bytes between objects (zero head and tail, the rest of an object's last block) belong to none. DataLoss
+  /// for a damaged table (each call verifies the block of 64 rows that it reads), or the disk's error.
   absl::StatusOr<std::optional<ObjectExtent>> Find(uint32_t device, uint64_t offset) const;
   /// The object at a position in key order.
   absl::StatusOr<ObjectExtent> At(uint64_t row) const;

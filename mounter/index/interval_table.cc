@@ -22,6 +22,14 @@ constexpr double kForesightPages = 4;
 constexpr double kLostShare = 0.035;
 constexpr double kLostShareStarving = 0.05;  // When there is little else to do.
 constexpr double kLostPerStream = 1.5;
+// While most streams have nothing to do, every page earns more, so that no bucket, however odd, is listed by
+// a few streams to its end.
+constexpr double kEarnedWhenStarving = 0.2;
+// When this share of the streams has nothing to do, the longest stretches are halved for them, as long as so
+// many requests per stream may still be lost: guesses that are wrong must not use up what other splits need.
+constexpr double kIdleShare = 0.25;
+constexpr double kHalvingReserve = 0.5;
+constexpr double kLeastHalvedPages = 3;
 // What a split costs on average: the cut page, and now and then an empty part.
 constexpr double kSplitCost = 0.7;
 // An interval that is so many times longer than foretold, and so many pages, shows that the map is wrong
@@ -90,7 +98,7 @@ Interval* IntervalTable::PlanFront() {
 
 // What splitting may still cost, when so many pages are yet to come.
 double IntervalTable::Credit(double share, int streams, double pages) const {
-  return share * (useful_ + pages) + kLostPerStream * streams - lost_ - kSplitCost * probes_out_;
+  return share * (useful_ + pages) + kLostPerStream * streams + earned_ - lost_ - kSplitCost * probes_out_;
 }
 
 // How many pages one stream should have before it: an equal share of what is left; less where all that is
@@ -144,13 +152,34 @@ std::vector<Interval*> IntervalTable::Plan(int idle, int limit, absl::Duration n
     }
     const double parts = std::min(it->pages_left / part, 1e6);
     if (parts < 2 || left() == 0 || !MaySplit(*it, now)) continue;
-    const int most = it->end ? left() : std::min(left(), kMostOpenPoints);
+    const bool measured = it->end || map_.has_even_landmarks();
+    const int most = measured ? left() : std::min(left(), kMostOpenPoints);
     const int wanted = std::min(static_cast<int>(parts) - 1, most);
     const int count = std::min(wanted, SplitBudget(limit - left(), wanted));
     if (count > 0) Split(it, count, std::min(it->pages_left / (count + 1), part), chosen);
   }
-  peak_ = std::max(peak_, limit - left());
+  if (left() > kIdleShare * limit) Halve(left(), limit, chosen);
+  const int in_flight = limit - left();
+  peak_ = std::max(peak_, in_flight);
+  starving_ = 4 * in_flight < limit;
   return chosen;
+}
+
+void IntervalTable::Halve(int idle, int limit, std::vector<Interval*>& chosen) {
+  std::vector<Iterator> long_ones;
+  for (auto it = intervals_.begin(); it != intervals_.end(); ++it) {
+    if (it->pages_left >= kLeastHalvedPages && MaySplit(*it, now_)) long_ones.push_back(it);
+  }
+  std::stable_sort(long_ones.begin(), long_ones.end(),
+                   [](Iterator a, Iterator b) { return a->pages_left > b->pages_left; });
+  for (const Iterator it : long_ones) {
+    const int in_flight = limit - idle;
+    const double reserve = kHalvingReserve * std::max(peak_, in_flight);
+    if (idle == 0 || SplitBudget(in_flight, 1) < 1 + reserve) return;
+    const size_t before = chosen.size();
+    Split(it, 1, it->pages_left / 2, chosen);
+    idle -= static_cast<int>(chosen.size() - before);
+  }
 }
 
 void IntervalTable::Split(Iterator interval, int count, double part, std::vector<Interval*>& chosen) {
@@ -174,7 +203,9 @@ void IntervalTable::Split(Iterator interval, int count, double part, std::vector
     const bool same_landmark = map_.LandmarksBetween(interval->after, made->after) == 0;
     made->pages_in_landmark = same_landmark ? interval->pages_in_landmark : 0;
     made->pages_in_directory = same_directory ? interval->pages_in_directory : 0;
-    made->pages_left = std::max(1.0, std::min(part, pages));
+    const double share = i + 1 < points.size() ? part : pages - part * static_cast<double>(points.size());
+    const double guess = map_.IsLandmark(made->after) ? map_.Pages(StretchOf(*made)) : std::min(share, pages);
+    made->pages_left = std::max(1.0, guess);
     by_id_.emplace(made->id, &*made);
     chosen.push_back(&*made);
   }
@@ -205,6 +236,7 @@ void IntervalTable::CountPage(Interval& interval, const PageNews& news) {
   page_capacity_ = std::max(page_capacity_, news.received);
   const double kept = static_cast<double>(news.kept.size()) / static_cast<double>(page_capacity_);
   useful_ += kept;
+  if (starving_) earned_ += kEarnedWhenStarving * kept;
   interval.pages_read += kept;
   lost_ += 1 - kept;
   map_.LearnPage({.stretch = StretchOf(interval),

@@ -74,6 +74,12 @@ class IntervalTable {
 
   /// Tells where there are keys. Points that cannot be used are left out.
   void AddLandmarks(std::vector<std::string> points, KeyMap::Landmarks kind);
+  /// Tells that all sub-directories of `directory` are among the points added.
+  void LearnWhole(absl::string_view directory, size_t sub_directories) {
+    map_.LearnWhole(directory, sub_directories);
+  }
+  /// Tells how many pages there are from one landmark to the next.
+  void LearnDistance(double pages) { map_.LearnDistance(pages); }
   const KeyMap& map() const { return map_; }
   bool empty() const { return intervals_.empty(); }
   /// Whether everything has been read.
@@ -118,6 +124,8 @@ class IntervalTable {
   bool Known(const Interval& interval) const;
   bool MaySplit(const Interval& interval, absl::Duration now) const;
   int SplitBudget(int in_flight, int more) const;
+  /// Gives streams that would have nothing to do the further half of the longest intervals.
+  void Halve(int idle, int limit, std::vector<Interval*>& chosen);
   void Split(Iterator interval, int count, double part, std::vector<Interval*>& chosen);
   void NoteProbe(Interval& interval, bool hit);
   void CountPage(Interval& interval, const PageNews& news);
@@ -132,6 +140,8 @@ class IntervalTable {
   size_t page_capacity_ = 1;  // Most keys seen in a page.
   double useful_ = 0;         // Pages' worth of keys.
   double lost_ = 0;           // Pages' worth of requests that brought none.
+  double earned_ = 0;         // What more may be lost, for pages read while most streams had nothing to do.
+  bool starving_ = false;
   int probes_out_ = 0;
   int peak_ = 0;  // Most requests in flight.
   absl::Duration now_;

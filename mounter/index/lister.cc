@@ -88,6 +88,8 @@ absl::Status Lister::Run(ListingSink& sink, std::shared_ptr<Cancellation> cancel
 
 const ListerProgress& Lister::progress() const { return impl_->progress; }
 
+uint64_t Lister::BoundaryDistance() const { return impl_->boundaries.step(); }
+
 std::vector<std::string> Lister::Boundaries() const { return impl_->boundaries.boundaries(); }
 
 }  // namespace bucketvol

@@ -24,7 +24,10 @@ struct ListerSettings {
       spill_directory;  // An unnamed temporary file is made here; empty: none, the lister waits instead.
   uint64_t spill_bytes = 8ull << 30;  // Limit of that file: beyond it the lister waits for the sink.
   std::vector<std::string>
-      hints;  // Keys at which to split at first, e.g. from an earlier build. May be wrong.
+      hints;                   // Keys at which to split at first, e.g. from an earlier build. May be wrong.
+  uint64_t keys_per_hint = 0;  // From one hint to the next; 0: unknown. May be wrong.
+  int first_streams =
+      0;  // First number of requests in flight, at most max_streams; less than min_streams: that.
 };
 
 /// What goes on, for progress lines and the status document. Readable by any thread.
@@ -62,6 +65,8 @@ class Lister {
   const ListerProgress& progress() const;
   /// After a successful run: keys that split the bucket into about equal parts, at most 1,024.
   std::vector<std::string> Boundaries() const;
+  /// How many keys there are from one boundary to the next.
+  uint64_t BoundaryDistance() const;
 
  private:
   struct Impl;

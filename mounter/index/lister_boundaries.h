@@ -18,6 +18,7 @@ class BoundarySampler {
 
   void Add(absl::Span<const ListedObject> objects);
   const std::vector<std::string>& boundaries() const { return boundaries_; }
+  uint64_t step() const { return step_; }
 
  private:
   const size_t most_;

@@ -36,6 +36,17 @@ IntervalTableSettings TableSettings(const ListerSettings& settings) {
           .read_ahead_pages = kOverbooking * static_cast<double>(settings.memory_bytes) / page_bytes};
 }
 
+// Whether a listing with a delimiter has come to the end of the directories: to its own end, or to a long row
+// of names behind them.
+bool ShowsAllDirectories(const ListPage& page) {
+  if (!page.truncated) return true;
+  const absl::string_view last = page.common_prefixes.empty() ? "" : page.common_prefixes.back();
+  const auto names = std::upper_bound(page.objects.begin(), page.objects.end(), last,
+                                      [](absl::string_view a, const ListedObject& b) { return a < b.key; });
+  const size_t entries = page.objects.size() + page.common_prefixes.size();
+  return 2 * static_cast<size_t>(page.objects.end() - names) > entries;
+}
+
 }  // namespace
 
 struct ListerCore::Answer {
@@ -58,12 +69,15 @@ ListerCore::ListerCore(ObjectStore& store, const Clock& clock, Executor& executo
       progress_(progress),
       spill_(settings_.spill_directory, settings_.spill_bytes),
       table_(TableSettings(settings_)),
-      streams_(settings_.min_streams, settings_.max_streams) {}
+      streams_(settings_.min_streams, settings_.max_streams, settings_.first_streams) {}
 
 void ListerCore::Start() {
   {
     absl::MutexLock lock(&mu_);
     table_.AddLandmarks(settings_.hints, KeyMap::Landmarks::kEven);
+    if (settings_.keys_per_hint > 0) {
+      table_.LearnDistance(static_cast<double>(settings_.keys_per_hint) / settings_.page_keys);
+    }
     first_landmarks_out_ = settings_.hints.empty() && settings_.max_streams > 1;
     if (first_landmarks_out_) landmark_queries_.push_back({.prefix = settings_.prefix, .first = true});
   }
@@ -153,7 +167,7 @@ ListerCore::Outgoing ListerCore::PlanLocked() {
   const bool seeding = first_landmarks_out_ && pages_ < 2;
   std::vector<Interval*> chosen;
   if (held_back_ || seeding) {
-    const bool may_ask = seeding || table_.front().run.batches.empty();
+    const bool may_ask = in_flight_ < streams_.limit() && (seeding || table_.front().run.batches.empty());
     if (Interval* front = may_ask ? table_.PlanFront() : nullptr) chosen.push_back(front);
   }
   while (!landmark_queries_.empty() && in_flight_ < streams_.limit() && !held_back_) {
@@ -223,6 +237,9 @@ void ListerCore::ProcessLandmarks(const LandmarkQuery& query, absl::StatusOr<Lis
     if (query.first) first_landmarks_out_ = false;
     // What this request fails of, the listing itself will fail of as well.
     if (page.ok() && status_.ok() && !table_.finished()) {
+      if (query.start_after.empty() && ShowsAllDirectories(*page)) {
+        table_.LearnWhole(query.prefix, page->common_prefixes.size());
+      }
       table_.AddLandmarks({page->common_prefixes.begin(), page->common_prefixes.end()},
                           KeyMap::Landmarks::kDirectories);
       FollowUpLocked(query, *page);

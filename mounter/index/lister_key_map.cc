@@ -26,8 +26,16 @@ constexpr double kOutOfDate = 2;
 // The shortest part that is worth a request of its own.
 constexpr double kFirstScalePages = 2;
 
+// Directories deeper than this are not told apart.
+constexpr size_t kMostDepths = 64;
+
 bool StartsWithin(absl::string_view key, absl::string_view directory) {
   return absl::StartsWith(key, directory);
+}
+
+// How many directories a path to a directory goes through.
+size_t DepthOf(absl::string_view directory) {
+  return std::min(static_cast<size_t>(std::count(directory.begin(), directory.end(), '/')), kMostDepths);
 }
 
 }  // namespace
@@ -47,7 +55,7 @@ struct KeyMap::Layout {
   size_t first = 0;  // Landmarks [first, last) lie within the stretch.
   size_t last = 0;
   bool ends_openly = false;
-  double landmark_pages = 0;  // Behind each landmark.
+  double landmark_pages = 0;  // Behind all of them.
 
   Symbols directory;          // Without the "/" at its end.
   std::string directory_end;  // Where `outside` begins, if there is any.
@@ -58,7 +66,7 @@ struct KeyMap::Layout {
 
   double landmarks() const { return static_cast<double>(last - first); }
   double gap() const { return in_directory + outside; }
-  double pages() const { return gap() + landmarks() * landmark_pages; }
+  double pages() const { return gap() + landmark_pages; }
 };
 
 // Collects split points that are fit and increase.
@@ -91,7 +99,64 @@ void KeyMap::AddLandmarks(std::vector<std::string> points, Landmarks kind) {
   }
   std::sort(landmarks_.begin(), landmarks_.end());
   landmarks_.erase(std::unique(landmarks_.begin(), landmarks_.end()), landmarks_.end());
+  FindLeaves();
 }
+
+void KeyMap::FindLeaves() {
+  leaves_.clear();
+  for (size_t i = 0; i < landmarks_.size(); ++i) {
+    const bool even = landmarks_kind_ == Landmarks::kEven;
+    if (!even && i + 1 < landmarks_.size() && StartsWithin(landmarks_[i + 1], landmarks_[i])) continue;
+    const size_t depth = even ? 0 : DepthOf(landmarks_[i]);
+    if (depth >= leaves_.size()) leaves_.resize(depth + 1);
+    leaves_[depth].push_back(i);
+  }
+}
+
+void KeyMap::LearnWhole(absl::string_view directory, size_t sub_directories) {
+  const size_t depth = DepthOf(directory);
+  if (depth >= kMostDepths) return;
+  if (depth >= sub_directories_.size()) sub_directories_.resize(depth + 1);
+  sub_directories_[depth].Note(static_cast<double>(sub_directories));
+  if (sub_directories > 0) alphabet_.LearnWhole(directory);
+}
+
+bool KeyMap::IsLandmark(const std::string& point) const {
+  return std::binary_search(landmarks_.begin(), landmarks_.end(), point);
+}
+
+// What a directory of this depth holds with all below it, if it is like those whose sub-directories have been
+// listed.
+double KeyMap::SubtreePages(size_t depth) const {
+  if (landmarks_kind_ == Landmarks::kEven || depth >= sub_directories_.size()) return LandmarkPages();
+  const Mean& below = sub_directories_[depth];
+  if (below.count() == 0) return LandmarkPages();
+  const double own = whole_directories_.count() > 0 ? whole_directories_.value() : 1;
+  return below.value() > 0 ? own + below.value() * SubtreePages(depth + 1) : own;
+}
+
+// Pages behind the landmarks [first, last), each up to the next one.
+double KeyMap::LandmarkPages(size_t first, size_t last) const {
+  double pages = 0;
+  for (size_t depth = 0; depth < leaves_.size(); ++depth) {
+    const std::vector<size_t>& leaves = leaves_[depth];
+    const auto begin = std::lower_bound(leaves.begin(), leaves.end(), first);
+    const auto count = std::lower_bound(begin, leaves.end(), last) - begin;
+    if (count > 0) pages += static_cast<double>(count) * SubtreePages(depth);
+  }
+  return pages;
+}
+
+// What a directory beside `directory` holds with all below it.
+std::pair<double, KeyRuler::Below> KeyMap::SiblingPages(absl::string_view directory,
+                                                        std::optional<double> usual) const {
+  const size_t depth = DepthOf(directory);
+  const bool known = depth < sub_directories_.size() && sub_directories_[depth].count() > 0;
+  if (!known) return {usual.value_or(1), KeyRuler::Below::kUnknown};
+  return {SubtreePages(depth), KeyRuler::Below::kLikeOthers};
+}
+
+double KeyMap::PagesBehind(size_t landmark) const { return LandmarkPages(landmark, landmark + 1); }
 
 void KeyMap::LearnPage(const News& news, double& pages_in_directory, double& pages_in_landmark) {
   pages_seen_ += news.pages;
@@ -175,22 +240,21 @@ void KeyMap::Measure(const KeyStretch& stretch, Layout& layout) const {
   const auto last = stretch.end ? std::lower_bound(first, landmarks_.end(), *stretch.end) : landmarks_.end();
   layout.first = static_cast<size_t>(first - landmarks_.begin());
   layout.last = static_cast<size_t>(last - landmarks_.begin());
-  layout.landmark_pages = LandmarkPages();
+  layout.landmark_pages = LandmarkPages(layout.first, layout.last);
   layout.ends_openly = !stretch.end;
   if (WithinEvenLandmark(stretch)) {
-    layout.in_directory = std::max(0.0, layout.landmark_pages - stretch.pages_in_landmark);
+    layout.in_directory = std::max(0.0, LandmarkPages() - stretch.pages_in_landmark);
   } else if (stretch.page.keys > 0) {
     MeasureGap(stretch, layout);
   } else {
-    layout.in_directory = layout.landmark_pages;
+    layout.in_directory = IsLandmark(stretch.after) ? PagesBehind(layout.first - 1) : LandmarkPages();
   }
 }
 
 // Landmarks at even distances foretell how much lies before the next one, until they turn out to be out of
 // date.
 bool KeyMap::WithinEvenLandmark(const KeyStretch& stretch) const {
-  return !landmarks_.empty() && landmarks_kind_ == Landmarks::kEven &&
-         stretch.pages_in_landmark <= kOutOfDate * (LandmarkPages() + 1);
+  return has_even_landmarks() && stretch.pages_in_landmark <= kOutOfDate * (LandmarkPages() + 1);
 }
 
 // Measures what lies before the first landmark.
@@ -219,12 +283,13 @@ void KeyMap::MeasureGap(const KeyStretch& stretch, Layout& layout) const {
   layout.in_directory = layout.page_ruler->pages();
   const std::optional<double> usual = UsualDirectoryPages();
   if (usual && stretch.pages_in_directory < std::max(kLeastRead, kLongerThanUsual * *usual)) {
-    layout.in_directory = std::min(layout.in_directory, *usual);
+    layout.in_directory = std::min(layout.in_directory, std::max(*usual - stretch.pages_in_directory, 0.0));
   }
   if (gap_end && *gap_end <= layout.directory_end) return;
   layout.directory = ToSymbols(directory.substr(0, directory.size() - 1));
+  const auto [pages, below] = SiblingPages(directory, usual);
   layout.directory_ruler.emplace(KeyRuler::OfDirectory(alphabet_, stretch.trust, layout.directory,
-                                                       std::max(usual.value_or(1), 1e-3), prefix_symbols_,
+                                                       std::max(pages, 1e-3), below, prefix_symbols_,
                                                        symbols(gap_end)));
   layout.outside = layout.directory_ruler->pages();
 }
@@ -281,21 +346,21 @@ void KeyMap::AddScalePoints(const Layout& layout, int count, double part, PointL
     points.Add(layout.directory_end);
     if (outside > 1) add_scale(*layout.directory_ruler, 1.0, outside - 1);
   }
-  const double spacing = layout.landmarks() * layout.landmark_pages / (to_landmarks + 1);
+  const double spacing = layout.landmark_pages / (to_landmarks + 1);
   AddLandmarkPoints(layout, to_landmarks, std::max(part, spacing), 0, points);
 }
 
 // Takes the landmark at every `part` pages, the first one `begin` pages behind the first landmark.
 void KeyMap::AddLandmarkPoints(const Layout& layout, int count, double part, double begin,
                                PointList& points) const {
-  size_t next = layout.first;
   int added = 0;
-  for (; added < count; ++added) {
-    const double steps = (begin + added * part) / layout.landmark_pages;
-    const size_t index = std::max(next, layout.first + static_cast<size_t>(std::min(steps, 1e9)));
-    if (index >= layout.last) break;
-    points.Add(landmarks_[index]);
-    next = index + 1;
+  double at = 0;
+  for (size_t i = layout.first; i < layout.last && added < count; ++i) {
+    at += PagesBehind(i);
+    if (at <= begin) continue;
+    points.Add(landmarks_[i]);
+    ++added;
+    begin = std::max(begin + part, at);
   }
   // Behind the last landmark there may be anything.
   if (added > 0 && layout.ends_openly && points.back() < landmarks_[layout.last - 1]) {

@@ -45,7 +45,8 @@ class Mean {
 ///
 /// A stretch is taken as four parts: the rest of the directory where it begins, other directories behind
 /// that, and landmarks (real points of the key space: hints of an earlier listing, directories seen in a
-/// listing with a delimiter) with what lies between them. Not thread-safe.
+/// listing with a delimiter) with what lies between them. Where all sub-directories of some directories have
+/// been listed, a directory is taken to hold a sub-tree like theirs. Not thread-safe.
 class KeyMap {
  public:
   explicit KeyMap(std::string prefix)
@@ -56,6 +57,8 @@ class KeyMap {
   /// Takes points into the map. Points that cannot serve as start-after, or lie outside of the prefix, are
   /// left out.
   void AddLandmarks(std::vector<std::string> points, Landmarks kind);
+  /// Notes that `directory` has so many sub-directories, all of which have been added as landmarks.
+  void LearnWhole(absl::string_view directory, size_t sub_directories);
   /// What a page showed.
   struct News {
     KeyStretch stretch;                      // As it was before the page.
@@ -71,7 +74,11 @@ class KeyMap {
   /// Landmarks behind `after`, up to and including `last`.
   uint64_t LandmarksBetween(const std::string& after, const std::string& last) const;
   size_t landmarks() const { return landmarks_.size(); }
-  /// Pages from a landmark to the next one, as far as is known.
+  /// Notes, before the first page, how far landmarks are from each other.
+  void LearnDistance(double pages) { whole_landmarks_.Note(pages); }
+  bool has_even_landmarks() const { return !landmarks_.empty() && landmarks_kind_ == Landmarks::kEven; }
+  bool IsLandmark(const std::string& point) const;
+  /// Pages from a landmark to the next one on average, as far as is known.
   double LandmarkPages() const { return whole_landmarks_.count() > 0 ? whole_landmarks_.value() : 1; }
   /// Guesses how many pages the stretch holds. May be wrong by any factor.
   double Pages(const KeyStretch& stretch) const;
@@ -84,6 +91,12 @@ class KeyMap {
   struct Layout;
   class PointList;
 
+  void FindLeaves();
+  double PagesBehind(size_t landmark) const;
+  double SubtreePages(size_t depth) const;
+  std::pair<double, KeyRuler::Below> SiblingPages(absl::string_view directory,
+                                                  std::optional<double> usual) const;
+  double LandmarkPages(size_t first, size_t last) const;
   void LearnDirectories(const News& news, double& pages_in_directory);
   void LearnLandmarks(const News& news, double& pages_in_landmark);
   void Measure(const KeyStretch& stretch, Layout& layout) const;
@@ -101,6 +114,10 @@ class KeyMap {
   KeyAlphabet alphabet_;
   std::vector<std::string> landmarks_;  // Sorted.
   Landmarks landmarks_kind_ = Landmarks::kDirectories;
+  // Landmarks with none within them, by their depth in the tree (all at 0 if they are at even distances):
+  // where they are in landmarks_.
+  std::vector<std::vector<size_t>> leaves_;
+  std::vector<Mean> sub_directories_;  // Of a directory, by its depth.
   double pages_seen_ = 0;
   double directories_begun_ = 0;  // Directories whose first key has been seen.
   // Pages of those behind whose last key another has been seen. One that is larger than all others is not

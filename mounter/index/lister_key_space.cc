@@ -197,9 +197,11 @@ void KeyAlphabet::LearnGap(absl::string_view point, absl::string_view next) {
   if (Levels(next) == level) NoteEnd(level);
 }
 
-void KeyAlphabet::NoteEnd(size_t level) {
+void KeyAlphabet::LearnWhole(absl::string_view directory) { NoteEnd(Levels(directory), kEnoughEnds); }
+
+void KeyAlphabet::NoteEnd(size_t level, uint64_t weight) {
   if (ends_.size() <= level) ends_.resize(level + 1);
-  ++ends_[level];
+  ends_[level] += weight;
 }
 
 bool KeyAlphabet::Complete(size_t level) const { return level < ends_.size() && ends_[level] >= kEnoughEnds; }
@@ -260,15 +262,19 @@ KeyRuler KeyRuler::OfPage(const KeyAlphabet& alphabet, Trust trust, const PageSp
 }
 
 KeyRuler KeyRuler::OfDirectory(const KeyAlphabet& alphabet, Trust trust, const Symbols& directory,
-                               double directory_pages, size_t prefix_symbols,
+                               double directory_pages, Below below, size_t prefix_symbols,
                                const std::optional<Symbols>& end) {
   static const std::vector<SymbolSet> nothing;
   KeyRuler ruler(alphabet, trust, directory, directory.size(), nothing, directory.size(), prefix_symbols,
                  end);
+  ruler.below_ = below;
+  if (end && !ruler.beyond_) ruler.end_ = ruler.Measure(*end);
   double step = 1;  // To the next directory.
   for (size_t i = ruler.level_; i < directory.size(); ++i)
     step /= static_cast<double>(ruler.Cached(i).size());
   ruler.page_width_ = std::max(step / directory_pages, kLeastWidth);
+  ruler.last_ += step;
+  ruler.end_ = std::max(ruler.end_, ruler.last_);
   return ruler;
 }
 
@@ -306,11 +312,20 @@ const SymbolSet& KeyRuler::Cached(size_t position) const {
   return expected_[position - level_];
 }
 
+// The symbols to expect at a position of `key`, of which what comes before that counts.
+const SymbolSet& KeyRuler::SetAt(SymbolsView key, size_t position) const {
+  static const SymbolSet slash(U'/', U'/');
+  if (position < begin_.size() || below_ == Below::kUnknown) return Cached(position);
+  if (position == begin_.size()) return slash;
+  const NamePosition at = NamePositionAt(key, position);
+  return alphabet_.At(KeyAlphabet::Kind::kDirectory, at.level, at.position);
+}
+
 double KeyRuler::Measure(SymbolsView key) const {
   double value = 0;
   double scale = 1;
   for (size_t i = level_; i < key.size() && scale > kLeastScale; ++i) {
-    const SymbolSet& symbols = Cached(i);
+    const SymbolSet& symbols = SetAt(key, i);
     if (symbols.size() == 0) break;
     scale /= static_cast<double>(symbols.size());
     value += static_cast<double>(symbols.Rank(key[i])) * scale;
@@ -325,7 +340,7 @@ std::optional<std::string> KeyRuler::PointAt(double pages) const {
   Symbols point = begin_.substr(0, level_);
   double scale = 1;
   while (scale > kPointPrecision * page_width_ && scale > kLeastScale && point.size() < kMaxPointBytes) {
-    const SymbolSet& symbols = Cached(point.size());
+    const SymbolSet& symbols = SetAt(point, point.size());
     if (symbols.size() == 0) break;
     const auto size = static_cast<double>(symbols.size());
     value *= size;

@@ -52,6 +52,9 @@ class KeyAlphabet {
   /// Notes that `next` is the first key behind `point`, which no listing has shown.
   void LearnGap(absl::string_view point, absl::string_view next);
 
+  /// Notes that all sub-directories of `directory` have been learned.
+  void LearnWhole(absl::string_view directory);
+
   enum class Kind { kDirectory, kName };
   /// What has been seen at position `position` of directories, or of the names in them, at depth `level`;
   /// empty if nothing.
@@ -62,7 +65,7 @@ class KeyAlphabet {
 
  private:
   using SetsByLevel = std::vector<std::vector<SymbolSet>>;  // By level and position.
-  void NoteEnd(size_t level);
+  void NoteEnd(size_t level, uint64_t weight = 1);
   static void Learn(SetsByLevel& levels, size_t level, absl::string_view segment);
 
   SetsByLevel directories_;  // With the "/" at their ends.
@@ -100,10 +103,13 @@ class KeyRuler {
   /// of `prefix_symbols` symbols, bounds it. The page is not empty.
   static KeyRuler OfPage(const KeyAlphabet& alphabet, Trust trust, const PageSpan& page,
                          size_t prefix_symbols, const std::optional<Symbols>& end);
-  /// The stretch behind a directory (a path without "/" at its end), with so many pages in each directory
-  /// that follows.
+  /// What is known of sub-directories of the directories that are measured: nothing, or that they are like
+  /// those seen elsewhere at their depth.
+  enum class Below { kUnknown, kLikeOthers };
+  /// The stretch behind a directory (a path without "/" at its end) and all it holds, with so many pages in
+  /// each directory beside it that follows.
   static KeyRuler OfDirectory(const KeyAlphabet& alphabet, Trust trust, const Symbols& directory,
-                              double directory_pages, size_t prefix_symbols,
+                              double directory_pages, Below below, size_t prefix_symbols,
                               const std::optional<Symbols>& end);
 
   /// Pages to the end of the stretch.
@@ -122,6 +128,7 @@ class KeyRuler {
   SymbolSet Known(size_t position) const;
   SymbolSet Expected(size_t position) const;
   const SymbolSet& Cached(size_t position) const;
+  const SymbolSet& SetAt(SymbolsView key, size_t position) const;
   double Measure(SymbolsView key) const;
 
   const KeyAlphabet& alphabet_;
@@ -131,6 +138,7 @@ class KeyRuler {
   const std::vector<SymbolSet>& varied_;
   const size_t prefix_symbols_;
   const size_t directory_symbols_;  // Positions before this are in names of directories.
+  Below below_ = Below::kUnknown;
   size_t level_ = 0;     // The first position that counts: all measured keys share those before it.
   bool beyond_ = false;  // The stretch goes on past the keys that share them.
   double last_ = 0;

@@ -24,10 +24,10 @@ constexpr absl::Duration kLeastDeadline = absl::Seconds(2);
 
 }  // namespace
 
-StreamControl::StreamControl(int min_streams, int max_streams)
+StreamControl::StreamControl(int min_streams, int max_streams, int first_streams)
     : min_streams_(std::max(1, min_streams)),
       max_streams_(std::max(min_streams_, max_streams)),
-      limit_(min_streams_) {}
+      limit_(std::clamp(first_streams, min_streams_, max_streams_)) {}
 
 void StreamControl::OnPage(absl::Duration answered, absl::Duration taken) {
   const double seconds = std::max(absl::ToDoubleSeconds(answered), kFirstBucketSeconds);

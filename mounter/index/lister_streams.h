@@ -15,7 +15,8 @@ namespace bucketvol {
 /// falls when the service asks for fewer requests, and does not grow for a while. Not thread-safe.
 class StreamControl {
  public:
-  StreamControl(int min_streams, int max_streams);
+  /// Begins with `first_streams`, if that is within the bounds.
+  StreamControl(int min_streams, int max_streams, int first_streams = 0);
 
   int limit() const { return limit_; }
   /// Notes a page: how long the service took, and how long it was until its keys were taken over.

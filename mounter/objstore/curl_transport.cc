@@ -36,6 +36,7 @@ struct Transfer {
   EasyHandle easy;
   class CurlLoop* loop = nullptr;
   uint64_t id = 0;
+  size_t index = 0;  // In the list of those under way.
   HttpRequest request;
   HttpResponseSink* sink = nullptr;
   uint64_t cancel_action = 0;
@@ -169,6 +170,7 @@ class CurlLoop {
   void Start(HttpRequest request, HttpResponseSink* sink, bool shut_down) {
     active_.push_back(TakeIdle());
     Transfer& transfer = *active_.back();
+    transfer.index = active_.size() - 1;
     transfer.id = next_id_++;
     transfer.request = std::move(request);
     transfer.sink = sink;
@@ -191,9 +193,8 @@ class CurlLoop {
     if (transfer.request.cancellation) transfer.request.cancellation->RemoveAction(transfer.cancel_action);
     HttpResponseSink* const sink = transfer.sink;
     transfer.request = {};
-    const auto found =
-        std::find_if(active_.begin(), active_.end(), [&](auto& each) { return each.get() == &transfer; });
-    std::swap(*found, active_.back());
+    active_.back()->index = transfer.index;
+    std::swap(active_[transfer.index], active_.back());
     if (idle_.size() < kMostIdleTransfers) idle_.push_back(std::move(active_.back()));
     active_.pop_back();
     in_flight_.fetch_sub(1, std::memory_order_relaxed);

@@ -13,8 +13,9 @@
 namespace bucketvol {
 
 struct TransportSettings {
-  int threads = 1;                                    // Event loops; each has its own connections.
-  int max_connections = 512;                          // Idle ones kept per loop.
+  int threads = 1;  // Event loops; each has its own connections.
+  // Kept per loop, idle ones and those in use: what exceeds them is opened anew for each request.
+  int max_connections = 4096;
   absl::Duration connect_timeout = absl::Seconds(5);  // Name, TCP, proxy and TLS together.
   absl::Duration first_byte_timeout =
       absl::Seconds(20);  // From the request on the wire to the first byte of the answer.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "mounter/base/status_macros.h"
 #include "mounter/objstore/store_error.h"
 
@@ -13,6 +14,12 @@ namespace {
 constexpr size_t kMostFailureBytes = 64 * 1024;
 // First the region, then the endpoint.
 constexpr int kMostRedirections = 2;
+
+// OSS tells how many milliseconds it held a request back to keep to the account's limits.
+bool HeldBack(const HttpResponseHead& head) {
+  int64_t milliseconds = 0;
+  return absl::SimpleAtoi(head.Value("x-oss-qos-delay-time"), &milliseconds) && milliseconds > 0;
+}
 
 }  // namespace
 
@@ -53,6 +60,7 @@ void Exchange::End(absl::Status status) {
 }
 
 bool Exchange::OnHead(const HttpResponseHead& head) {
+  if (parts_.gate != nullptr && HeldBack(head)) parts_.gate->OnHeldBack();
   if (head.status() / 100 != 2) {
     failure_ = ReadErrorHead(head);
     return true;

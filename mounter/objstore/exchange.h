@@ -11,6 +11,7 @@
 #include "mounter/objstore/in_flight.h"
 #include "mounter/objstore/object_store.h"
 #include "mounter/objstore/request_factory.h"
+#include "mounter/objstore/request_gate.h"
 
 namespace bucketvol {
 
@@ -21,6 +22,7 @@ struct ExchangeParts {
   CredentialProvider& credentials;
   Executor& executor;
   InFlight& in_flight;
+  RequestGate* gate;  // Hears of answers that the service held back. May be null.
 };
 
 /// One operation, from its first request to its result: sends, tells success from failure by the status

@@ -11,11 +11,13 @@
 namespace bucketvol {
 
 HttpObjectStore::HttpObjectStore(BucketSettings settings, std::unique_ptr<HttpTransport> transport,
-                                 CredentialProvider& credentials, const Clock& clock, Executor& executor)
+                                 CredentialProvider& credentials, const Clock& clock, Executor& executor,
+                                 RequestGate* gate)
     : transport_(std::move(transport)),
       factory_(std::move(settings), clock),
       credentials_(credentials),
-      executor_(executor) {}
+      executor_(executor),
+      gate_(gate) {}
 
 HttpObjectStore::~HttpObjectStore() {
   Shutdown();
@@ -29,21 +31,18 @@ std::string HttpObjectStore::What(absl::string_view verb, absl::string_view key)
 }
 
 void HttpObjectStore::List(ListRequest request, ListCallback done) {
-  const ExchangeParts parts{*transport_, factory_, credentials_, executor_, in_flight_};
   std::string what = What("list", request.prefix);
-  Exchange::Run(std::make_unique<ListExchange>(parts, std::move(what), request, std::move(done)));
+  Exchange::Run(std::make_unique<ListExchange>(Parts(), std::move(what), request, std::move(done)));
 }
 
 void HttpObjectStore::Get(GetRequest request, GetSink* sink) {
-  const ExchangeParts parts{*transport_, factory_, credentials_, executor_, in_flight_};
   std::string what = What("read", request.key);
-  Exchange::Run(std::make_unique<GetExchange>(parts, std::move(what), std::move(request), sink));
+  Exchange::Run(std::make_unique<GetExchange>(Parts(), std::move(what), std::move(request), sink));
 }
 
 void HttpObjectStore::Head(std::string key, HeadCallback done) {
-  const ExchangeParts parts{*transport_, factory_, credentials_, executor_, in_flight_};
   std::string what = What("look up", key);
-  Exchange::Run(std::make_unique<HeadExchange>(parts, std::move(what), std::move(key), std::move(done)));
+  Exchange::Run(std::make_unique<HeadExchange>(Parts(), std::move(what), std::move(key), std::move(done)));
 }
 
 }  // namespace bucketvol

@@ -6,6 +6,7 @@
 #include "mounter/base/clock.h"
 #include "mounter/base/executor.h"
 #include "mounter/objstore/credential_provider.h"
+#include "mounter/objstore/exchange.h"
 #include "mounter/objstore/http_transport.h"
 #include "mounter/objstore/in_flight.h"
 #include "mounter/objstore/object_store.h"
@@ -18,9 +19,11 @@ namespace bucketvol {
 /// before any byte of it is passed on.
 class HttpObjectStore final : public ObjectStore {
  public:
-  /// Takes the transport; borrows the rest. `executor` delivers errors found before sending.
+  /// Takes the transport; borrows the rest. `executor` delivers errors found before sending; `gate` may be
+  /// null.
   HttpObjectStore(BucketSettings settings, std::unique_ptr<HttpTransport> transport,
-                  CredentialProvider& credentials, const Clock& clock, Executor& executor);
+                  CredentialProvider& credentials, const Clock& clock, Executor& executor,
+                  RequestGate* gate = nullptr);
   ~HttpObjectStore() override;
 
   void List(ListRequest request, ListCallback done) override;
@@ -31,6 +34,7 @@ class HttpObjectStore final : public ObjectStore {
   void Shutdown() { transport_->Shutdown(); }
 
  private:
+  ExchangeParts Parts() { return {*transport_, factory_, credentials_, executor_, in_flight_, gate_}; }
   /// "cannot read oss://bucket/key".
   std::string What(absl::string_view verb, absl::string_view key) const;
 
@@ -38,6 +42,7 @@ class HttpObjectStore final : public ObjectStore {
   RequestFactory factory_;
   CredentialProvider& credentials_;
   Executor& executor_;
+  RequestGate* const gate_;
   InFlight in_flight_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -80,12 +81,33 @@ struct ListRequest {
   std::shared_ptr<Cancellation> cancellation;  // May be null.
 };
 
+enum class GetPurpose : uint8_t {
+  kDemand,    // A reader waits for the bytes, or will in a moment.
+  kPrefetch,  // Nobody misses them yet.
+};
+
+/// The purpose of a GET under way, shared by whoever asked for it, who may change it at any time, and whoever
+/// carries it out, who looks at it now and then. Thread-safe.
+class SharedPurpose {
+ public:
+  explicit SharedPurpose(GetPurpose purpose) : purpose_(purpose) {}
+  void Set(GetPurpose purpose) { purpose_.store(purpose, std::memory_order_relaxed); }
+  GetPurpose Get() const { return purpose_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<GetPurpose> purpose_;
+};
+
 struct GetRequest {
   std::string key;
   ByteRange range;                             // Never empty.
   std::string if_match;                        // The indexed ETag without quotes; empty: any version.
   std::optional<uint64_t> object_size;         // What Content-Range must give as the total.
   std::shared_ptr<Cancellation> cancellation;  // May be null.
+  std::shared_ptr<const SharedPurpose> purpose = nullptr;  // Null: demand.
+
+  /// What the bytes are wanted for at this moment.
+  GetPurpose CurrentPurpose() const { return purpose ? purpose->Get() : GetPurpose::kDemand; }
 };
 
 /// Receives the body of one GET. Called by one thread at a time, never after OnDone.

@@ -30,6 +30,13 @@ absl::Duration RequestPacer::Admit(absl::Duration now) {
   return wait;
 }
 
+bool RequestPacer::TryAdmit(absl::Duration now) {
+  PassWindows(now);
+  if (rate_ != kUnlimited && next_ > now) return false;
+  Admit(now);
+  return true;
+}
+
 void RequestPacer::OnSend(absl::Duration now) {
   PassWindows(now);
   ++sent_;

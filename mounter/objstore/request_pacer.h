@@ -24,6 +24,8 @@ class RequestPacer {
 
   /// Gives one request its turn and says how long it has to wait for it.
   absl::Duration Admit(absl::Duration now);
+  /// Gives one request its turn if that has come; else false, and nothing changes.
+  bool TryAdmit(absl::Duration now);
   /// Takes note that an admitted request goes out.
   void OnSend(absl::Duration now);
   /// Takes note of an answer.

@@ -49,11 +49,12 @@ constexpr char kNewCredentials[] =
 constexpr std::array kRules = {
     ErrorRule{"AccessDenied", absl::StatusCode::kPermissionDenied, ErrorRule::kFinal,
               "the policy of this access key must allow listing the bucket and reading its objects"},
-    ErrorRule{"ActiveRequestLimitExceeded", absl::StatusCode::kResourceExhausted, ErrorRule::kThrottled, ""},
+    ErrorRule{"ActiveRequestLimitExceeded", absl::StatusCode::kResourceExhausted, ErrorRule::kFewerAtATime,
+              ""},
     ErrorRule{"AuthorizationHeaderMalformed", absl::StatusCode::kInvalidArgument, ErrorRule::kFinal,
               "check region="},
     ErrorRule{"BadRequest", absl::StatusCode::kUnavailable, ErrorRule::kRetry, ""},
-    ErrorRule{"DownloadTrafficRateLimitExceeded", absl::StatusCode::kResourceExhausted, ErrorRule::kThrottled,
+    ErrorRule{"DownloadTrafficRateLimitExceeded", absl::StatusCode::kResourceExhausted, ErrorRule::kBandwidth,
               ""},
     ErrorRule{"EntityTooLarge", absl::StatusCode::kInvalidArgument, ErrorRule::kFinal, ""},
     ErrorRule{"EntityTooSmall", absl::StatusCode::kInvalidArgument, ErrorRule::kFinal, ""},
@@ -99,7 +100,7 @@ constexpr std::array kRules = {
     ErrorRule{"SlowDown", absl::StatusCode::kResourceExhausted, ErrorRule::kThrottled, ""},
     ErrorRule{"TemporaryRedirect", absl::StatusCode::kUnavailable, ErrorRule::kRetry, ""},
     ErrorRule{"TotalQpsLimitExceeded", absl::StatusCode::kResourceExhausted, ErrorRule::kThrottled, ""},
-    ErrorRule{"UploadTrafficRateLimitExceeded", absl::StatusCode::kResourceExhausted, ErrorRule::kThrottled,
+    ErrorRule{"UploadTrafficRateLimitExceeded", absl::StatusCode::kResourceExhausted, ErrorRule::kBandwidth,
               ""},
     ErrorRule{"UserDisable", absl::StatusCode::kPermissionDenied, ErrorRule::kFinal,
               "the account is disabled or in arrears"},
@@ -145,6 +146,22 @@ ErrorRule RuleOf(const ServiceError& error, Dialect dialect) {
                        [](const ErrorRule& each, const std::string& code) { return each.code < code; });
   if (rule != kRules.end() && rule->code == error.code) return *rule;
   return RuleOfStatus(error.http_status, dialect);
+}
+
+Congestion CongestionOf(ErrorRule::Reaction reaction) {
+  switch (reaction) {
+    case ErrorRule::kFinal:
+      return Congestion::kNone;
+    case ErrorRule::kRetry:
+      return Congestion::kServerTrouble;
+    case ErrorRule::kThrottled:
+      return Congestion::kRequestRate;
+    case ErrorRule::kBandwidth:
+      return Congestion::kBandwidth;
+    case ErrorRule::kFewerAtATime:
+      return Congestion::kActiveRequests;
+  }
+  return Congestion::kNone;
 }
 
 // "; the bucket is in region X, at Y: set region= and url=", of what is known.
@@ -207,7 +224,8 @@ absl::Status StatusOfServiceError(const ServiceError& error, Dialect dialect, ab
   store_error.message = MessageOf(error, rule);
   store_error.request_id = error.request_id;
   store_error.retryable = rule.reaction != ErrorRule::kFinal;
-  store_error.throttled = rule.reaction == ErrorRule::kThrottled;
+  store_error.congestion = CongestionOf(rule.reaction);
+  store_error.throttled = store_error.retryable && rule.reaction != ErrorRule::kRetry;
   return MakeStoreStatus(rule.status, context, store_error);
 }
 

@@ -37,7 +37,13 @@ bool IsHtml(absl::string_view body);
 struct ErrorRule {
   absl::string_view code;
   absl::StatusCode status;
-  enum Reaction { kFinal, kRetry, kThrottled } reaction;
+  enum Reaction {
+    kFinal,
+    kRetry,
+    kThrottled,     // Too many requests per second: retry, and send fewer.
+    kBandwidth,     // Too many bytes per second: retry later.
+    kFewerAtATime,  // Too many requests at a time: retry later.
+  } reaction;
   absl::string_view advice;  // What the user should change; may be empty.
 };
 absl::Span<const ErrorRule> ErrorRules();

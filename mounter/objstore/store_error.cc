@@ -31,6 +31,7 @@ std::string Encode(const StoreError& error) {
   std::string out;
   AppendVarint(out, static_cast<uint64_t>(error.http_status));
   AppendVarint(out, (error.retryable ? 1u : 0u) | (error.throttled ? 2u : 0u));
+  AppendVarint(out, static_cast<uint64_t>(error.congestion));
   for (const std::string* text : {&error.code, &error.message, &error.request_id}) AppendText(out, *text);
   return out;
 }
@@ -41,12 +42,15 @@ std::optional<StoreError> Decode(absl::string_view in) {
   if (!http_status) return std::nullopt;
   const std::optional<uint64_t> flags = ConsumeVarint(in);
   if (!flags) return std::nullopt;
+  const std::optional<uint64_t> congestion = ConsumeVarint(in);
+  if (!congestion || *congestion >= kCongestions) return std::nullopt;
   for (std::string* text : {&error.code, &error.message, &error.request_id}) {
     if (!ConsumeText(in, *text)) return std::nullopt;
   }
   error.http_status = static_cast<int>(*http_status);
   error.retryable = (*flags & 1) != 0;
   error.throttled = (*flags & 2) != 0;
+  error.congestion = static_cast<Congestion>(*congestion);
   return error;
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "mounter/objstore/congestion.h"
 
 namespace bucketvol {
 
@@ -14,8 +15,9 @@ struct StoreError {
   std::string code = {};  // "NoSuchKey"; empty when the body was no error document.
   std::string message = {};
   std::string request_id = {};
-  bool retryable = false;  // Whether the same request may succeed later.
-  bool throttled = false;  // Whether the service asked for fewer requests.
+  bool retryable = false;                     // Whether the same request may succeed later.
+  bool throttled = false;                     // Whether the service asked for less.
+  Congestion congestion = Congestion::kNone;  // What it tells of the load.
 
   friend bool operator==(const StoreError&, const StoreError&) = default;
 };

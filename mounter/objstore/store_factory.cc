@@ -8,6 +8,7 @@
 #include "mounter/base/executor.h"
 #include "mounter/base/log.h"
 #include "mounter/base/status_macros.h"
+#include "mounter/objstore/hedged_store.h"
 #include "mounter/objstore/http_object_store.h"
 #include "mounter/objstore/metered_store.h"
 #include "mounter/objstore/retrying_store.h"
@@ -41,8 +42,9 @@ class ComposedStore final : public BucketStore {
                 std::unique_ptr<HttpTransport> transport, CredentialProvider& credentials, const Clock& clock)
       : route_(RouteTo(bucket.endpoint, settings.transport.proxy)),
         timers_("bv-store", 1),
-        http_(std::move(bucket), std::move(transport), credentials, clock, timers_),
-        throttled_(http_, settings.request_rate, clock, timers_, metrics_),
+        gate_(settings.request_rate, clock, metrics_),
+        http_(std::move(bucket), std::move(transport), credentials, clock, timers_, &gate_),
+        throttled_(Hedged(settings, clock), gate_, timers_),
         retrying_(
             throttled_, settings.retry, clock, timers_, [this] { return random_.Next(); }, metrics_),
         metered_(retrying_, metrics_) {}
@@ -56,18 +58,27 @@ class ComposedStore final : public BucketStore {
 
   const StoreMetrics& metrics() const override { return metrics_; }
   std::string Route() const override { return route_; }
+  void Observe(std::shared_ptr<CongestionObserver> observer) override { gate_.Observe(std::move(observer)); }
   void Shutdown() override {
     retrying_.Close();
     throttled_.Close();
+    if (hedged_) hedged_->Close();
     http_.Shutdown();
   }
 
  private:
+  ObjectStore& Hedged(const StoreSettings& settings, const Clock& clock) {
+    if (!settings.hedge) return http_;
+    return hedged_.emplace(http_, *settings.hedge, gate_, clock, timers_, metrics_);
+  }
+
   const std::string route_;
   StoreMetrics metrics_;
   SharedRandom random_;
   ThreadPool timers_;
+  RequestGate gate_;
   HttpObjectStore http_;
+  std::optional<HedgedStore> hedged_;
   ThrottledStore throttled_;
   RetryingStore retrying_;
   MeteredStore metered_;

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "mounter/base/clock.h"
+#include "mounter/objstore/congestion.h"
 #include "mounter/objstore/credential_provider.h"
 #include "mounter/objstore/curl_transport.h"
+#include "mounter/objstore/hedge_policy.h"
 #include "mounter/objstore/object_store.h"
 #include "mounter/objstore/request_factory.h"
 #include "mounter/objstore/retry_policy.h"
@@ -26,6 +29,7 @@ struct StoreSettings {
   TransportSettings transport;
   double request_rate = 0;  // Most requests per second; 0: as many as the service bears.
   RetrySettings retry;
+  std::optional<HedgeSettings> hedge = HedgeSettings();  // None: slow GETs are waited for.
 };
 
 /// A bucket, with retries, throttling and metering around it. The destructor cancels what is in flight and
@@ -36,6 +40,8 @@ class BucketStore : public ObjectStore {
   /// How the service is reached, for a log line: "http://HOST:PORT directly", or "… by proxy
   /// http://HOST:PORT". No secrets.
   virtual std::string Route() const = 0;
+  /// Has `observer` hear of congestion from now on, in place of the one before; null: nobody.
+  virtual void Observe(std::shared_ptr<CongestionObserver> observer) = 0;
   /// Ends every call with Cancelled, also those to come. Returns at once.
   virtual void Shutdown() = 0;
 };

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "mounter/objstore/congestion.h"
+
 namespace bucketvol {
 
 /// The kinds of requests, as services bill them.
@@ -25,6 +27,13 @@ struct StoreMetrics {
   std::atomic<uint64_t> retries_unavailable{0};
   std::atomic<uint64_t> retries_timeout{0};
   std::atomic<uint64_t> retries_bad_answer{0};
+
+  // Slow requests, and what was done about them.
+  std::atomic<uint64_t> hedged{0};           // GETs sent a second time while the first was under way.
+  std::atomic<uint64_t> hedges_won{0};       // Of these, the second was faster.
+  std::atomic<uint64_t> stalled{0};          // GETs given up because no byte came any more.
+  std::atomic<uint64_t> bytes_discarded{0};  // Came twice. Part of bytes_in.
+  std::atomic<uint64_t> congestion[kCongestions] = {};  // Answers that tell of it. By Congestion.
 
   void CountRequest(StoreOperation operation) {
     requests[static_cast<int>(operation)].fetch_add(1, std::memory_order_relaxed);

@@ -1,25 +1,21 @@
 #pragma once
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
-#include "mounter/base/clock.h"
 #include "mounter/base/executor.h"
 #include "mounter/objstore/in_flight.h"
 #include "mounter/objstore/object_store.h"
-#include "mounter/objstore/request_pacer.h"
-#include "mounter/objstore/store_metrics.h"
+#include "mounter/objstore/request_gate.h"
 #include "mounter/objstore/waiting_room.h"
 
 namespace bucketvol {
 
 /// Holds requests to another store back so that it gets no more of them per second than configured and than
-/// it bears (see RequestPacer). Does not repeat what was refused: that is RetryingStore's, which stands
+/// it bears (see RequestGate). Does not repeat what was refused: that is RetryingStore's, which stands
 /// above.
 class ThrottledStore final : public ObjectStore {
  public:
-  /// Borrows all. `request_rate` in requests per second; 0: no limit of our own.
-  ThrottledStore(ObjectStore& inner, double request_rate, const Clock& clock, Executor& executor,
-                 StoreMetrics& metrics);
+  /// Borrows all.
+  ThrottledStore(ObjectStore& inner, RequestGate& gate, Executor& executor)
+      : inner_(inner), gate_(gate), room_(executor) {}
   ~ThrottledStore() override;
 
   void List(ListRequest request, ListCallback done) override;
@@ -32,14 +28,9 @@ class ThrottledStore final : public ObjectStore {
  private:
   class WatchingSink;
   absl::Duration Admit();
-  void OnSend();
-  void OnAnswer(const absl::Status& status);
 
   ObjectStore& inner_;
-  const Clock& clock_;
-  StoreMetrics& metrics_;
-  absl::Mutex mu_;  // Leaf.
-  RequestPacer pacer_ ABSL_GUARDED_BY(mu_);
+  RequestGate& gate_;
   InFlight in_flight_;
   WaitingRoom room_;
 };

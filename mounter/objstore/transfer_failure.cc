@@ -15,6 +15,7 @@ absl::Status Make(absl::StatusCode code, absl::string_view context, std::string 
   StoreError error;
   error.message = std::move(message);
   error.retryable = retry == Retry::kYes;
+  if (error.retryable) error.congestion = Congestion::kServerTrouble;
   return MakeStoreStatus(code, context, error);
 }
 

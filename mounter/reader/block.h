@@ -1,70 +1,52 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <optional>
+#include <utility>
 
-#include "absl/types/span.h"
+#include "absl/container/inlined_vector.h"
 #include "mounter/base/byte_range.h"
+#include "mounter/cache/block_buffer.h"
+#include "mounter/cache/resident_list.h"
 #include "mounter/objstore/object_store.h"
-#include "mounter/reader/buffer_pool.h"
-#include "mounter/reader/memory_budget.h"
+#include "mounter/prefetch/concurrency_limit.h"
 
 namespace bucketvol {
 
+class CachedObject;
 struct PendingRead;
-
-/// The bytes of one block and their checksums. Filled once, front to back, by one thread; then constant.
-///
-/// Readers may use the bytes below a length that the filling thread has published under a lock.
-class BlockBuffer {
- public:
-  /// One checksum covers this much: what a small read must verify at most beside its own bytes.
-  static constexpr uint64_t kChecksumBytes = 64 << 10;
-
-  /// `memory` holds `bytes` (≥ 1), for which `reservation` pays.
-  BlockBuffer(uint64_t bytes, BufferPool::Buffer memory, Reservation reservation);
-
-  void Append(absl::Span<const char> data);
-  uint64_t filled() const { return filled_; }
-  absl::Span<const char> bytes(ByteRange range) const { return {data_.get() + range.begin, range.size()}; }
-  /// Whether the bytes of `range` are those that arrived. Only for a full buffer.
-  bool Verify(ByteRange range) const;
-
- private:
-  const uint64_t size_;
-  const Reservation reservation_;
-  const BufferPool::Buffer data_;
-  uint64_t filled_ = 0;
-  std::vector<uint32_t> checksums_;  // CRC-32C of each kChecksumBytes; the last one grows while filling.
-};
 
 /// One GET, as the blocks it fills see it.
 struct FetchHandle {
-  ByteRange range;          // Of the object.
-  bool for_readers = true;  // False: nobody waited for it when it began.
+  ByteRange range;                     // Of the object.
+  Urgency urgency = Urgency::kDemand;  // Guarded by the lock of the object.
+  std::optional<Urgency> counted_as;   // In the concurrency limit; guarded by the lock of the scheduler.
   std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
 };
 
 /// A block that is INFLIGHT or READY. (ABSENT blocks have no Block.) The lock of its object guards the state.
-struct Block {
+/// It keeps its object alive, and the object keeps it until it is dropped.
+struct Block final : Resident {
   struct Waiter {
     std::shared_ptr<PendingRead> read;
     uint64_t needed;  // Wakes once this many bytes of the block are there.
   };
 
-  explicit Block(ByteRange where) : range(where) {}
+  Block(std::shared_ptr<CachedObject> of, ByteRange where, Of kind)
+      : Resident(kind), object(std::move(of)), range(where) {}
   bool ready() const { return valid == range.size(); }
+  void OnEvicted() override;
 
-  const ByteRange range;  // Of the object.
-  uint64_t valid = 0;     // READY when this is all.
-  std::vector<Waiter> waiters;
-  std::shared_ptr<const FetchHandle> fetch;
+  const std::shared_ptr<CachedObject> object;
+  const ByteRange range;   // Of the object.
+  uint64_t valid = 0;      // READY when this is all.
+  bool forgotten = false;  // The object has given it up before it was READY.
+  uint16_t asked = 0;      // By sixteenths of a block: what reads have asked for so far.
+  absl::InlinedVector<Waiter, 1> waiters;
+  std::shared_ptr<FetchHandle> fetch;  // Null once READY.
   /// Set by the fetching thread before it publishes the first bytes; not guarded.
-  std::shared_ptr<BlockBuffer> buffer;
-  /// Read since the eviction's hand came by. Not guarded.
-  std::atomic<bool> recently_used{false};
+  std::optional<BlockBuffer> buffer;
 };
 
 }  // namespace bucketvol

@@ -3,77 +3,163 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
+
 namespace bucketvol {
+
+void Block::OnEvicted() { object->Drop(*this); }
+
+CachedObject::CachedObject(ObjectId id, const Geometry& geometry) : id_(std::move(id)), geometry_(geometry) {}
 
 ByteRange CachedObject::RangeOf(uint64_t index) const {
   const uint64_t begin = index * geometry_.block_bytes;
   return {begin, std::min(id_.size, begin + geometry_.block_bytes)};
 }
 
-std::vector<CachedObject::Run> CachedObject::ClaimLocked(ByteRange range, bool for_readers) {
-  std::vector<Run> runs;
-  ByteRange covered;  // By the last run.
+// The sixteenths of a block that a read touches.
+uint16_t CachedObject::PiecesOf(const Block& block, ByteRange read) const {
+  const uint64_t piece = geometry_.block_bytes / 16;
+  const uint64_t begin = std::max(read.begin, block.range.begin) - block.range.begin;
+  const uint64_t end = std::min(read.end, block.range.end) - block.range.begin;
+  const uint64_t first = begin / piece;
+  const uint64_t count = (end + piece - 1) / piece - first;
+  return static_cast<uint16_t>(((1u << count) - 1) << first);
+}
+
+bool CachedObject::AllAskedLocked(const Block& block) const {
+  return block.asked == PiecesOf(block, block.range);
+}
+
+Stall CachedObject::StallLocked(ByteRange read) const {
+  Stall stall = Stall::kNone;
+  for (uint64_t index = read.begin / geometry_.block_bytes; index * geometry_.block_bytes < read.end;
+       ++index) {
+    const auto found = blocks_.find(index);
+    if (found == blocks_.end()) return is_small() && queued() ? Stall::kInflight : Stall::kAbsent;
+    const Block& block = *found->second;
+    if (block.valid < std::min(read.end, block.range.end) - block.range.begin) stall = Stall::kInflight;
+  }
+  return stall;
+}
+
+// What to fetch for a read, and ahead of it.
+ByteRange CachedObject::PlanLocked(ByteRange read, const Situation& situation, Joined& joined) {
+  joined.stall = StallLocked(read);
+  joined.first_touch = !std::exchange(touched_, true);
+  last_read_ = situation.now;
+  if (is_small()) return situation.room_for_all ? ByteRange{0, id_.size} : read;
+  joined.first_stream = !streams_.has_value();
+  if (!streams_) streams_.emplace(id_.size, geometry_.streams);
+  const uint64_t begun = streams_->streams_begun();
+  const auto active = static_cast<uint64_t>(std::max(1, streams_->active_streams()));
+  const uint64_t limit = situation.share->LimitFor(streams_->ScheduledAhead() / active);
+  Plan plan = streams_->Note(read, joined.stall, situation.link, limit, situation.now);
+  joined.new_streams = streams_->streams_begun() - begun;
+  joined.change = ChangeLocked();
+  joined.ahead = std::move(plan.ahead);
+  return situation.room_for_all ? plan.demand : read;
+}
+
+CachedObject::StreamsChange CachedObject::ChangeLocked() {
+  const StreamsChange now{streams_->active_streams(), static_cast<int64_t>(streams_->ScheduledAhead())};
+  const StreamsChange before = std::exchange(noted_, now);
+  return {now.streams - before.streams, now.ahead - before.ahead};
+}
+
+CachedObject::Runs CachedObject::ClaimLocked(ByteRange range, Urgency urgency) {
+  Runs runs;
+  if (range.empty()) return runs;
+  const auto kind = is_small() ? Resident::Of::kWhole : Resident::Of::kParts;
   for (uint64_t index = range.begin / geometry_.block_bytes; index * geometry_.block_bytes < range.end;
        ++index) {
-    if (blocks_.contains(index)) continue;
-    auto block = std::make_shared<Block>(RangeOf(index));
-    if (runs.empty() || covered.end != block->range.begin || covered.size() >= geometry_.fetch_bytes) {
-      runs.emplace_back();
-      covered = {block->range.begin, block->range.begin};
+    std::shared_ptr<Block>& block = blocks_[index];
+    if (block != nullptr) continue;
+    block = std::make_shared<Block>(shared_from_this(), RangeOf(index), kind);
+    if (runs.empty() || runs.back().fetch->range.end != block->range.begin ||
+        runs.back().fetch->range.size() >= geometry_.fetch_bytes) {
+      runs.push_back({std::make_shared<FetchHandle>(), {}});
+      runs.back().fetch->range = {block->range.begin, block->range.begin};
+      runs.back().fetch->urgency = urgency;
     }
-    covered.end = block->range.end;
+    runs.back().fetch->range.end = block->range.end;
+    block->fetch = runs.back().fetch;
     runs.back().blocks.push_back(block);
-    blocks_.emplace(index, std::move(block));
-  }
-  for (Run& run : runs) {
-    auto fetch = std::make_shared<FetchHandle>();
-    fetch->range = {run.blocks.front()->range.begin, run.blocks.back()->range.end};
-    fetch->for_readers = for_readers;
-    for (const std::shared_ptr<Block>& block : run.blocks) block->fetch = fetch;
-    run.fetch = std::move(fetch);
   }
   return runs;
 }
 
-CachedObject::Joined CachedObject::Join(const std::shared_ptr<PendingRead>& read, ByteRange fetch) {
-  absl::MutexLock lock(&mu_);
-  Joined joined;
-  joined.runs = ClaimLocked(fetch, /*for_readers=*/true);
+BlockRead CachedObject::TouchLocked(Block& block, ByteRange read) const {
+  const uint16_t pieces = PiecesOf(block, read);
+  const bool again = (block.asked & pieces) == pieces;
+  block.asked = static_cast<uint16_t>(block.asked | pieces);
+  if (again) return BlockRead::kAgain;
+  return AllAskedLocked(block) ? BlockRead::kRest : BlockRead::kPart;
+}
+
+void CachedObject::WaitLocked(const std::shared_ptr<PendingRead>& read, Joined& joined) {
   read->parts.clear();
   int missing = 1;  // The caller's.
   for (uint64_t index = read->range.begin / geometry_.block_bytes;
        index * geometry_.block_bytes < read->range.end; ++index) {
     const std::shared_ptr<Block>& block = blocks_.at(index);
     const uint64_t needed = std::min(read->range.end, block->range.end) - block->range.begin;
-    const bool there = block->valid >= needed;
-    if (!there) {
+    if (block->valid < needed) {
       block->waiters.push_back({read, needed});
       ++missing;
+      if (std::exchange(block->fetch->urgency, Urgency::kDemand) == Urgency::kPrefetch) {
+        joined.raised.push_back(block->fetch);
+      }
     }
-    block->recently_used.store(true, std::memory_order_relaxed);
+    joined.touches.push_back({block.get(), TouchLocked(*block, read->range)});
     read->parts.push_back({block, block->ready()});
   }
   read->missing.store(missing, std::memory_order_release);
-  const bool was_stream = stream_.sequential();
-  joined.ahead = stream_.Note(read->range, id_.size, geometry_.readahead_bytes);
-  joined.new_stream = stream_.sequential() && !was_stream;
+}
+
+CachedObject::Joined CachedObject::Join(const std::shared_ptr<PendingRead>& read,
+                                        const Situation& situation) {
+  absl::MutexLock lock(&mu_);
+  Joined joined;
+  const ByteRange fetch = PlanLocked(read->range, situation, joined);
+  joined.runs = ClaimLocked(fetch, Urgency::kDemand);
+  WaitLocked(read, joined);
   return joined;
 }
 
-std::vector<CachedObject::Run> CachedObject::Claim(ByteRange range) {
+CachedObject::Runs CachedObject::Claim(ByteRange range) {
   absl::MutexLock lock(&mu_);
-  return ClaimLocked(range, /*for_readers=*/false);
+  return ClaimLocked(range, Urgency::kPrefetch);
 }
 
+void CachedObject::AppendAbsent(ByteRange range, std::vector<ByteRange>& out) const {
+  range.end = std::min(range.end, id_.size);
+  const size_t before = out.size();
+  absl::MutexLock lock(&mu_);
+  for (uint64_t index = range.begin / geometry_.block_bytes; index * geometry_.block_bytes < range.end;
+       ++index) {
+    if (blocks_.contains(index)) continue;
+    const ByteRange block = RangeOf(index);
+    if (out.size() > before && out.back().end == block.begin) {
+      out.back().end = block.end;
+    } else {
+      out.push_back(block);
+    }
+  }
+}
+
+// The case of an ETag's letters says nothing: services write the same one in capitals here and in small
+// letters there.
 bool CachedObject::AcceptVersion(absl::string_view etag) {
+  if (etag.empty()) return true;
+  if (!id_.etag.empty()) return absl::EqualsIgnoreCase(etag, id_.etag);
   absl::MutexLock lock(&mu_);
   if (version_.empty()) version_ = std::string(etag);
-  return etag.empty() || etag == version_;
+  return absl::EqualsIgnoreCase(etag, version_);
 }
 
-std::vector<std::shared_ptr<PendingRead>> CachedObject::Advance(Block& block, uint64_t valid) {
-  std::vector<std::shared_ptr<PendingRead>> woken;
-  absl::MutexLock lock(&mu_);
+namespace {
+
+void Publish(Block& block, uint64_t valid, CachedObject::Reads& woken) {
   block.valid = valid;
   auto& waiters = block.waiters;
   const auto left = std::partition(waiters.begin(), waiters.end(),
@@ -83,12 +169,23 @@ std::vector<std::shared_ptr<PendingRead>> CachedObject::Advance(Block& block, ui
   }
   waiters.erase(left, waiters.end());
   if (block.ready()) block.fetch = nullptr;
+}
+
+}  // namespace
+
+CachedObject::Reads CachedObject::Advance(Blocks& full, Block* partial, uint64_t valid) {
+  Reads woken;
+  absl::MutexLock lock(&mu_);
+  for (const std::shared_ptr<Block>& block : full) Publish(*block, block->range.size(), woken);
+  if (partial != nullptr) Publish(*partial, valid, woken);
+  full.erase(std::remove_if(full.begin(), full.end(),
+                            [](const std::shared_ptr<Block>& block) { return block->forgotten; }),
+             full.end());
   return woken;
 }
 
-std::vector<std::shared_ptr<PendingRead>> CachedObject::Fail(
-    const std::vector<std::shared_ptr<Block>>& blocks) {
-  std::vector<std::shared_ptr<PendingRead>> reads;
+CachedObject::Reads CachedObject::Fail(absl::Span<const std::shared_ptr<Block>> blocks) {
+  Reads reads;
   absl::MutexLock lock(&mu_);
   for (const std::shared_ptr<Block>& block : blocks) {
     if (block->ready()) continue;
@@ -112,8 +209,18 @@ bool CachedObject::UnwantedLocked(const FetchHandle& fetch) const {
   return arrived * 2 < fetch.range.size();
 }
 
-std::vector<std::shared_ptr<const FetchHandle>> CachedObject::Leave(const PendingRead& read) {
-  std::vector<std::shared_ptr<const FetchHandle>> unwanted;
+// Makes the blocks ABSENT that the fetch has not filled.
+void CachedObject::ForgetLocked(const FetchHandle& fetch) {
+  for (uint64_t begin = fetch.range.begin; begin < fetch.range.end; begin += geometry_.block_bytes) {
+    const auto found = blocks_.find(begin / geometry_.block_bytes);
+    if (found == blocks_.end() || found->second->fetch.get() != &fetch) continue;
+    found->second->forgotten = true;
+    blocks_.erase(found);
+  }
+}
+
+CachedObject::Handles CachedObject::Leave(const PendingRead& read) {
+  Handles unwanted;
   absl::MutexLock lock(&mu_);
   for (const PendingRead::Part& part : read.parts) {
     auto& waiters = part.block->waiters;
@@ -121,18 +228,18 @@ std::vector<std::shared_ptr<const FetchHandle>> CachedObject::Leave(const Pendin
     waiters.erase(std::remove_if(waiters.begin(), waiters.end(),
                                  [&](const Block::Waiter& waiter) { return waiter.read.get() == &read; }),
                   waiters.end());
-    const std::shared_ptr<const FetchHandle> fetch = part.block->fetch;
-    if (waiters.size() == before || !fetch->for_readers || !UnwantedLocked(*fetch)) continue;
+    const std::shared_ptr<FetchHandle> fetch = part.block->fetch;
+    if (waiters.size() == before || !UnwantedLocked(*fetch)) continue;
+    if (!unwanted.empty() && unwanted.back() == fetch) continue;
+    ForgetLocked(*fetch);
     unwanted.push_back(fetch);
-    absl::erase_if(blocks_, [&](const auto& entry) { return entry.second->fetch == fetch; });
   }
   return unwanted;
 }
 
-bool CachedObject::Wanted(const std::vector<std::shared_ptr<Block>>& blocks) const {
+Urgency CachedObject::UrgencyOf(const FetchHandle& fetch) const {
   absl::MutexLock lock(&mu_);
-  return std::any_of(blocks.begin(), blocks.end(),
-                     [](const std::shared_ptr<Block>& block) { return !block->waiters.empty(); });
+  return fetch.urgency;
 }
 
 void CachedObject::Drop(const Block& block) {
@@ -144,13 +251,67 @@ void CachedObject::Drop(const Block& block) {
   blocks_.erase(found);
 }
 
-void CachedObject::DropReady() {
-  std::vector<std::shared_ptr<Block>> keep;  // Freed after the lock was dropped.
+CachedObject::Blocks CachedObject::DropReady() {
+  Blocks dropped;
   absl::MutexLock lock(&mu_);
-  for (auto& [index, block] : blocks_) {
-    if (block->ready()) keep.push_back(block);
+  for (const auto& [index, block] : blocks_) {
+    if (block->ready()) dropped.push_back(block);
   }
-  for (const std::shared_ptr<Block>& block : keep) blocks_.erase(IndexOf(*block));
+  for (const std::shared_ptr<Block>& block : dropped) blocks_.erase(IndexOf(*block));
+  return dropped;
+}
+
+CachedObject::Blocks CachedObject::DropDelivered(const PendingRead& read) {
+  Blocks dropped;
+  absl::MutexLock lock(&mu_);
+  if (is_small()) {
+    for (const auto& [index, block] : blocks_) {
+      if (!block->ready() || !AllAskedLocked(*block)) return {};
+      dropped.push_back(block);
+    }
+    blocks_.clear();
+    return dropped;
+  }
+  for (const PendingRead::Part& part : read.parts) {
+    const auto found = blocks_.find(IndexOf(*part.block));
+    if (found == blocks_.end() || found->second != part.block) continue;
+    if (!part.block->ready() || !AllAskedLocked(*part.block)) continue;
+    dropped.push_back(part.block);
+    blocks_.erase(found);
+  }
+  return dropped;
+}
+
+void CachedObject::AbandonLocked(ByteRange range, Abandoned& out) {
+  for (uint64_t begin = range.begin / geometry_.block_bytes * geometry_.block_bytes; begin < range.end;
+       begin += geometry_.block_bytes) {
+    const auto found = blocks_.find(begin / geometry_.block_bytes);
+    if (found == blocks_.end() || found->second->asked != 0) continue;
+    const std::shared_ptr<FetchHandle> fetch = found->second->fetch;
+    if (fetch == nullptr) {
+      out.blocks.push_back(std::move(found->second));
+      blocks_.erase(found);
+    } else if (fetch->urgency == Urgency::kPrefetch && UnwantedLocked(*fetch)) {
+      ForgetLocked(*fetch);
+      out.fetches.push_back(fetch);
+    }
+  }
+}
+
+CachedObject::Abandoned CachedObject::Abandon(absl::Duration now) {
+  Abandoned out;
+  absl::MutexLock lock(&mu_);
+  if (!streams_) return out;
+  out.ranges = streams_->Abandoned(now);
+  for (const ByteRange& range : out.ranges) AbandonLocked(range, out);
+  out.change = ChangeLocked();
+  out.active = streams_->active_streams();
+  return out;
+}
+
+absl::Duration CachedObject::last_read() const {
+  absl::MutexLock lock(&mu_);
+  return last_read_;
 }
 
 }  // namespace bucketvol

@@ -1,85 +1,170 @@
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
 #include "mounter/base/byte_range.h"
+#include "mounter/cache/memory_tier.h"
+#include "mounter/prefetch/link_estimate.h"
+#include "mounter/prefetch/stall.h"
+#include "mounter/prefetch/stream_table.h"
 #include "mounter/reader/block.h"
 #include "mounter/reader/object_id.h"
 #include "mounter/reader/pending_read.h"
-#include "mounter/reader/sequential_stream.h"
+#include "mounter/reader/window_share.h"
 
 namespace bucketvol {
 
-/// The blocks of one object and who waits for them.
+/// The blocks of one object, who waits for them, and the streams of its readers.
 ///
-/// Thread-safe. Runs no callback and calls nobody: it returns the reads and fetches that its caller has to
-/// see to.
-class CachedObject {
+/// Thread-safe. Runs no callback and calls nobody: it returns what its caller has to see to.
+class CachedObject : public std::enable_shared_from_this<CachedObject> {
  public:
-  /// What a read or prefetch leaves its caller to do: one GET per run of blocks that were ABSENT and are
-  /// INFLIGHT now.
+  using Blocks = absl::InlinedVector<std::shared_ptr<Block>, 2>;
+  using Reads = absl::InlinedVector<std::shared_ptr<PendingRead>, 4>;
+  using Handles = absl::InlinedVector<std::shared_ptr<FetchHandle>, 1>;
+
+  /// One GET for blocks that were ABSENT and are INFLIGHT now.
   struct Run {
-    std::shared_ptr<const FetchHandle> fetch;
-    std::vector<std::shared_ptr<Block>> blocks;
+    std::shared_ptr<FetchHandle> fetch;
+    Blocks blocks;
   };
-  struct Joined {
-    std::vector<Run> runs;
-    ByteRange ahead;          // What a sequential reader will want next; empty if nothing.
-    bool new_stream = false;  // This read made a stream.
-  };
+  using Runs = absl::InlinedVector<Run, 1>;
+
   struct Geometry {
     uint64_t block_bytes;
-    uint64_t fetch_bytes;
-    uint64_t readahead_bytes;
+    uint64_t fetch_bytes;  // Longest GET.
+    StreamSettings streams;
+  };
+  /// What a read meets.
+  struct Situation {
+    LinkEstimate link;
+    const WindowShare* share = nullptr;
+    bool room_for_all = true;  // Whether there is memory for the whole of a small object.
+    absl::Duration now;
+  };
+  /// How streams and what they keep ahead became more or less.
+  struct StreamsChange {
+    int64_t streams = 0;
+    int64_t ahead = 0;
+  };
+  /// What a read leaves its caller to do.
+  struct Joined {
+    Runs runs;                     // To be fetched for it.
+    std::vector<ByteRange> ahead;  // To be fetched with nobody waiting.
+    Handles raised;                // Fetches that nobody waited for until now.
+    absl::InlinedVector<MemoryTier::Touch, 2> touches;
+    Stall stall = Stall::kNone;
+    bool first_touch = false;   // Nobody has read this object before, as far as is known.
+    bool first_stream = false;  // From here on the object has streams to look after.
+    uint64_t new_streams = 0;   // Begun by this read.
+    StreamsChange change;
   };
 
-  CachedObject(ObjectId id, Geometry geometry)
-      : id_(std::move(id)), geometry_(geometry), version_(id_.etag) {}
+  CachedObject(ObjectId id, const Geometry& geometry);
 
   const ObjectId& id() const { return id_; }
+  /// Whether it is fetched and kept as a whole.
+  bool is_small() const { return id_.size <= geometry_.streams.whole_object_bytes; }
+
+  uint64_t LongestBlock() const { return std::min(id_.size, geometry_.block_bytes); }
+  /// How many blocks a range (not empty) touches.
+  uint64_t BlocksOf(ByteRange range) const {
+    return (range.end - 1) / geometry_.block_bytes - range.begin / geometry_.block_bytes + 1;
+  }
 
   /// Makes `read` wait for every block of its range that is not there, and takes it down one more reason
-  /// (`missing` + 1) that the caller drops when it has started the fetches. Blocks of `fetch` (which holds
-  /// the read's range) that are ABSENT become INFLIGHT.
-  Joined Join(const std::shared_ptr<PendingRead>& read, ByteRange fetch);
+  /// (`missing` + 1) that the caller drops when it has started the fetches. What is ABSENT and shall be
+  /// fetched for the read becomes INFLIGHT.
+  Joined Join(const std::shared_ptr<PendingRead>& read, const Situation& situation);
   /// Makes the ABSENT blocks of `range` INFLIGHT with nobody waiting.
-  std::vector<Run> Claim(ByteRange range);
+  Runs Claim(ByteRange range);
+  /// Appends the parts of `range`, cut to the object, whose blocks are ABSENT: whole blocks, ascending.
+  void AppendAbsent(ByteRange range, std::vector<ByteRange>& out) const;
 
   /// Whether bytes of version `etag` belong to this object: the version of its id or, where that names none,
   /// the one that came first.
   bool AcceptVersion(absl::string_view etag);
-  /// Says that `valid` bytes of a block are there; returns the reads that have all they wait for.
-  std::vector<std::shared_ptr<PendingRead>> Advance(Block& block, uint64_t valid);
+  /// Says that all bytes of `full` and `valid` bytes of `partial` (may be null) are there; returns the reads
+  /// that have all they wait for. Leaves those in `full` that the object still has.
+  Reads Advance(Blocks& full, Block* partial, uint64_t valid);
   /// Makes those blocks ABSENT that are not READY; returns the reads that waited for them.
-  std::vector<std::shared_ptr<PendingRead>> Fail(const std::vector<std::shared_ptr<Block>>& blocks);
+  Reads Fail(absl::Span<const std::shared_ptr<Block>> blocks);
   /// Takes a read off its blocks. Returns the fetches that nobody needs now and that are less than half done;
   /// their blocks are ABSENT.
-  std::vector<std::shared_ptr<const FetchHandle>> Leave(const PendingRead& read);
-  /// Whether somebody waits for one of the blocks.
-  bool Wanted(const std::vector<std::shared_ptr<Block>>& blocks) const;
+  Handles Leave(const PendingRead& read);
+  /// Whether somebody waits for what the fetch brings.
+  Urgency UrgencyOf(const FetchHandle& fetch) const;
 
   /// Makes a READY block ABSENT, unless it is so already.
   void Drop(const Block& block);
-  /// Makes every READY block ABSENT.
-  void DropReady();
+  /// Makes every READY block ABSENT and returns them.
+  Blocks DropReady();
+  /// Makes READY blocks ABSENT of which every byte was asked for: all of a small object at once, as soon as
+  /// that is true of all of them; of a large one those that `read` used.
+  Blocks DropDelivered(const PendingRead& read);
+
+  struct Abandoned {
+    std::vector<ByteRange> ranges;  // That nobody will read.
+    Blocks blocks;                  // READY ones among them, ABSENT now.
+    Handles fetches;                // To be cancelled; their blocks are ABSENT.
+    StreamsChange change;
+    int active = 0;  // Streams that are left.
+  };
+  /// Gives up what was fetched for streams that nobody follows any more.
+  Abandoned Abandon(absl::Duration now);
+  /// When it was read last.
+  absl::Duration last_read() const;
+
+  /// Whether something of it waits in the queue of what shall be fetched ahead; told by that queue. Returns
+  /// what was so before.
+  bool SetQueued(bool queued) { return queued_.exchange(queued, std::memory_order_relaxed); }
+  bool queued() const { return queued_.load(std::memory_order_relaxed); }
+  /// Counts bytes that were delivered, for the sharing of memory and link; TakeConsumed begins anew.
+  void AddConsumed(uint64_t bytes) { consumed_.fetch_add(bytes, std::memory_order_relaxed); }
+  uint64_t TakeConsumed() { return consumed_.exchange(0, std::memory_order_relaxed); }
 
  private:
+  using BlockMap = absl::flat_hash_map<uint64_t, std::shared_ptr<Block>>;  // By position.
+
   uint64_t IndexOf(const Block& block) const { return block.range.begin / geometry_.block_bytes; }
   ByteRange RangeOf(uint64_t index) const;
-  std::vector<Run> ClaimLocked(ByteRange range, bool for_readers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  uint16_t PiecesOf(const Block& block, ByteRange read) const;
+  Stall StallLocked(ByteRange read) const ABSL_SHARED_LOCKS_REQUIRED(mu_);
+  ByteRange PlanLocked(ByteRange read, const Situation& situation, Joined& joined)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WaitLocked(const std::shared_ptr<PendingRead>& read, Joined& joined)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  BlockRead TouchLocked(Block& block, ByteRange read) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Runs ClaimLocked(ByteRange range, Urgency urgency) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool UnwantedLocked(const FetchHandle& fetch) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ForgetLocked(const FetchHandle& fetch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  StreamsChange ChangeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AbandonLocked(ByteRange range, Abandoned& out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool AllAskedLocked(const Block& block) const ABSL_SHARED_LOCKS_REQUIRED(mu_);
 
   const ObjectId id_;
-  const Geometry geometry_;
+  const Geometry& geometry_;  // Of the registry.
+  std::atomic<uint64_t> consumed_{0};
+  std::atomic<bool> queued_{false};
   mutable absl::Mutex mu_;  // Leaf. Guards the state of the blocks, too.
-  absl::flat_hash_map<uint64_t, std::shared_ptr<Block>> blocks_ ABSL_GUARDED_BY(mu_);  // By position.
-  std::string version_ ABSL_GUARDED_BY(mu_);  // Of the id, or the first that came; empty: none came yet.
-  SequentialStream stream_ ABSL_GUARDED_BY(mu_);
+  BlockMap blocks_ ABSL_GUARDED_BY(mu_);
+  std::string version_
+      ABSL_GUARDED_BY(mu_);  // The first that came, where the id names none; empty: none came.
+  std::optional<StreamTable> streams_ ABSL_GUARDED_BY(mu_);  // Of a large object, once it is read.
+  StreamsChange noted_ ABSL_GUARDED_BY(mu_);                 // Sum of the changes told so far.
+  bool touched_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Duration last_read_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace bucketvol

@@ -6,7 +6,9 @@
 namespace bucketvol {
 
 Fetch::Fetch(Owner& owner, std::shared_ptr<CachedObject> object, CachedObject::Run run)
-    : owner_(owner), object_(std::move(object)), run_(std::move(run)) {}
+    : owner_(owner), object_(std::move(object)), run_(std::move(run)) {
+  for (const std::shared_ptr<Block>& block : run_.blocks) charge_ += owner_.Charge(block->range.size());
+}
 
 GetRequest Fetch::Request() const {
   GetRequest request;
@@ -22,23 +24,38 @@ void Fetch::OnVersion(absl::string_view etag) {
   if (!object_->AcceptVersion(etag)) other_version_ = true;
 }
 
+// Returns how many of the bytes the block took.
+uint64_t Fetch::FillBlock(absl::Span<const char> data) {
+  Block& block = *run_.blocks[current_];
+  const uint64_t size = block.range.size();
+  if (!block.buffer) {
+    block.buffer.emplace(owner_.MakeBuffer(size, reservation_.Split(owner_.Charge(size))));
+  }
+  const uint64_t length = std::min<uint64_t>(data.size(), size - block.buffer->filled());
+  block.buffer->Append(data.first(length));
+  return length;
+}
+
 // Bytes beyond those asked for cannot belong to the object's blocks and are ignored.
 void Fetch::OnData(absl::Span<const char> data) {
-  while (!data.empty() && !other_version_ && current_ < run_.blocks.size()) {
+  if (data.empty()) return;
+  if (progress_.received == 0) owner_.OnFirstByte(*this);
+  progress_.received += data.size();
+  if (other_version_) return;
+  CachedObject::Blocks full;
+  while (!data.empty() && current_ < run_.blocks.size()) {
+    data.remove_prefix(FillBlock(data));
     const std::shared_ptr<Block>& block = run_.blocks[current_];
-    const uint64_t size = block->range.size();
-    if (block->buffer == nullptr) {
-      block->buffer = owner_.MakeBuffer(size, reservation_.Split(size));
-    }
-    const uint64_t length = std::min<uint64_t>(data.size(), size - block->buffer->filled());
-    block->buffer->Append(data.first(length));
-    data.remove_prefix(length);
-    const bool full = block->buffer->filled() == size;
-    if (full) ++current_;
-    std::vector<std::shared_ptr<PendingRead>> woken = object_->Advance(*block, block->buffer->filled());
-    if (full) owner_.OnBlockReady(object_, block);
-    if (!woken.empty()) owner_.OnReadsReady(std::move(woken));
+    if (block->buffer->filled() < block->range.size()) continue;
+    full.push_back(block);
+    ++current_;
   }
+  Block* partial = current_ < run_.blocks.size() ? run_.blocks[current_].get() : nullptr;
+  if (partial != nullptr && !partial->buffer) partial = nullptr;
+  CachedObject::Reads woken =
+      object_->Advance(full, partial, partial != nullptr ? partial->buffer->filled() : 0);
+  if (!full.empty()) owner_.OnBlocksReady(full);
+  if (!woken.empty()) owner_.OnReadsReady(std::move(woken));
 }
 
 void Fetch::OnDone(absl::Status status) {

@@ -2,13 +2,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "mounter/cache/memory_budget.h"
 #include "mounter/objstore/object_store.h"
+#include "mounter/prefetch/concurrency_limit.h"
 #include "mounter/reader/cached_object.h"
-#include "mounter/reader/memory_budget.h"
 
 namespace bucketvol {
 
@@ -19,20 +20,32 @@ class Fetch final : public GetSink {
   class Owner {
    public:
     virtual ~Owner() = default;
+    /// What a block of `bytes` takes from the memory.
+    virtual uint64_t Charge(uint64_t bytes) const = 0;
     /// The buffer of a block whose first bytes have come.
-    virtual std::shared_ptr<BlockBuffer> MakeBuffer(uint64_t bytes, Reservation reservation) = 0;
-    /// A block became READY.
-    virtual void OnBlockReady(const std::shared_ptr<CachedObject>& object,
-                              const std::shared_ptr<Block>& block) = 0;
+    virtual BlockBuffer MakeBuffer(uint64_t bytes, Reservation reservation) = 0;
+    /// The first bytes have come.
+    virtual void OnFirstByte(Fetch& fetch) = 0;
+    /// These blocks became READY.
+    virtual void OnBlocksReady(const CachedObject::Blocks& blocks) = 0;
     /// These reads have all they waited for.
-    virtual void OnReadsReady(std::vector<std::shared_ptr<PendingRead>> reads) = 0;
+    virtual void OnReadsReady(CachedObject::Reads reads) = 0;
     /// The end. `status` is not OK unless every block is READY. May destroy the fetch.
     virtual void OnFetchDone(Fetch& fetch, absl::Status status) = 0;
   };
 
+  /// When it began and what came; for its owner.
+  struct Progress {
+    absl::Duration started;
+    absl::Duration first_byte;
+    uint64_t received = 0;
+  };
+
   Fetch(Owner& owner, std::shared_ptr<CachedObject> object, CachedObject::Run run);
 
-  /// Gives the fetch the memory it needs: size() bytes. Before the request is made.
+  /// What it takes from the memory.
+  uint64_t charge() const { return charge_; }
+  /// Gives the fetch the memory it needs: charge(). Before the request is made.
   void Pay(Reservation reservation) { reservation_ = std::move(reservation); }
   GetRequest Request() const;
 
@@ -42,13 +55,18 @@ class Fetch final : public GetSink {
 
   uint64_t size() const { return run_.fetch->range.size(); }
   const std::shared_ptr<CachedObject>& object() const { return object_; }
-  const std::vector<std::shared_ptr<Block>>& blocks() const { return run_.blocks; }
-  Cancellation& cancellation() const { return *run_.fetch->cancellation; }
+  const CachedObject::Blocks& blocks() const { return run_.blocks; }
+  const std::shared_ptr<FetchHandle>& handle() const { return run_.fetch; }
+  Progress& progress() { return progress_; }
 
  private:
+  uint64_t FillBlock(absl::Span<const char> data);
+
   Owner& owner_;
   const std::shared_ptr<CachedObject> object_;
   const CachedObject::Run run_;
+  uint64_t charge_ = 0;
+  Progress progress_;
   Reservation reservation_;     // Shrinks as buffers are made.
   size_t current_ = 0;          // The block being filled.
   bool other_version_ = false;  // The bytes are not the object's: they are thrown away.

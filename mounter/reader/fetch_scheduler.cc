@@ -1,12 +1,50 @@
 #include "mounter/reader/fetch_scheduler.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
-#include <vector>
+
+#include "mounter/objstore/store_error.h"
 
 namespace bucketvol {
+namespace {
 
-void FetchScheduler::Start(std::shared_ptr<Fetch> fetch) {
-  bytes_in_flight_.fetch_add(fetch->size(), std::memory_order_relaxed);
+FetchOutcome OutcomeOf(const absl::Status& status) {
+  if (status.ok()) return FetchOutcome::kOk;
+  const std::optional<StoreError> error = StoreErrorOf(status);
+  if (!error.has_value() || !error->throttled) return FetchOutcome::kError;
+  // https://www.alibabacloud.com/help/en/oss/developer-reference/error-code: DownloadTrafficRateLimitExceeded
+  const bool bandwidth = error->code.find("Traffic") != std::string::npos;
+  return bandwidth ? FetchOutcome::kBandwidthThrottled : FetchOutcome::kThrottled;
+}
+
+}  // namespace
+
+FetchScheduler::FetchScheduler(ObjectStore& store, MemoryTier& memory, const Clock& clock,
+                               Fetch::Owner& owner, const Settings& settings)
+    : store_(store),
+      memory_(memory),
+      clock_(clock),
+      owner_(owner),
+      settings_(settings),
+      limit_(settings.concurrency),
+      queue_(settings.part_bytes) {}
+
+// Holds the fetch during the call: its end may come before the store returns.
+void FetchScheduler::Launch(const std::shared_ptr<Fetch>& fetch, Urgency urgency) {
+  fetch->progress().started = clock_.Elapsed();
+  std::optional<Urgency>& counted = fetch->handle()->counted_as;
+  {
+    absl::MutexLock lock(&mu_);
+    if (!counted.has_value()) counted = urgency;
+    limit_.OnStart(*counted, fetch->size());
+  }
+  store_.Get(fetch->Request(), fetch.get());
+}
+
+void FetchScheduler::StartDemand(const std::shared_ptr<CachedObject>& object, CachedObject::Run run) {
+  auto fetch = std::make_shared<Fetch>(owner_, object, std::move(run));
+  bytes_in_flight_.fetch_add(fetch->charge(), std::memory_order_relaxed);
   {
     absl::MutexLock lock(&mu_);
     waiting_.push_back(std::move(fetch));
@@ -14,24 +52,12 @@ void FetchScheduler::Start(std::shared_ptr<Fetch> fetch) {
   StartWaiting();
 }
 
-void FetchScheduler::StartPaid(std::shared_ptr<Fetch> fetch) {
-  bytes_in_flight_.fetch_add(fetch->size(), std::memory_order_relaxed);
-  {
-    absl::MutexLock lock(&mu_);
-    started_.insert(fetch);
-    ++running_;
-    ++alive_;
-  }
-  Launch(std::move(fetch));
-}
-
-// Holds the fetch during the call: its end may come before the store returns.
-void FetchScheduler::Launch(std::shared_ptr<Fetch> fetch) { store_.Get(fetch->Request(), fetch.get()); }
-
-std::shared_ptr<Fetch> FetchScheduler::NextWaiting(bool& unconditional) const {
+std::shared_ptr<Fetch> FetchScheduler::NextWaiting(bool& may_exceed) const {
   absl::MutexLock lock(&mu_);
-  unconditional = running_ < beyond_memory_;
-  return waiting_.empty() ? nullptr : waiting_.front();
+  if (waiting_.empty() || !limit_.MayStart(Urgency::kDemand, waiting_.front()->size())) return nullptr;
+  const uint64_t used = memory_.budget().used() + waiting_.front()->charge();
+  may_exceed = running_ == 0 || used <= memory_.budget().limit() + settings_.beyond_memory;
+  return waiting_.front();
 }
 
 // False: another thread was faster.
@@ -46,26 +72,145 @@ bool FetchScheduler::TakeWaiting(const std::shared_ptr<Fetch>& fetch) {
 }
 
 void FetchScheduler::StartWaiting() {
-  bool unconditional = false;
-  while (std::shared_ptr<Fetch> next = NextWaiting(unconditional)) {
+  bool may_exceed = false;
+  while (const std::shared_ptr<Fetch> next = NextWaiting(may_exceed)) {
     Reservation reservation;
-    if (!memory_.Reserve(next->size(), reservation)) {
-      if (!unconditional) return;
-      reservation = memory_.ReserveBeyondLimit(next->size());
+    if (!memory_.Reserve(next->charge(), Evict::kAny, reservation)) {
+      if (!may_exceed) return;
+      reservation = memory_.ReserveBeyondLimit(next->charge());
     }
     if (!TakeWaiting(next)) continue;
     next->Pay(std::move(reservation));
-    Launch(std::move(next));
+    Launch(next, Urgency::kDemand);
   }
 }
 
-void FetchScheduler::Retire(const Fetch& fetch) {
-  bytes_in_flight_.fetch_sub(fetch.size(), std::memory_order_relaxed);
+// What is there now may have been read and be gone when its turn comes: it must not be fetched again.
+void FetchScheduler::Enqueue(const std::shared_ptr<CachedObject>& object,
+                             absl::Span<const ByteRange> ranges) {
+  std::vector<ByteRange> absent;
+  for (const ByteRange& range : ranges) object->AppendAbsent(range, absent);
+  absl::MutexLock lock(&mu_);
+  if (stopping_) return;
+  queue_.Add(object, absent);
+}
+
+void FetchScheduler::DropQueued(CachedObject& object, absl::Span<const ByteRange> ranges) {
+  std::vector<PrefetchQueue::Item> dropped;  // Freed after the lock was dropped.
+  absl::MutexLock lock(&mu_);
+  dropped = queue_.Drop(object, ranges);
+}
+
+bool FetchScheduler::TakeQueued(PrefetchQueue::Item& item) {
+  absl::MutexLock lock(&mu_);
+  pump_again_ = false;
+  if (waiting_.empty()) {
+    if (std::optional<PrefetchQueue::Item> next = queue_.Take()) {
+      if (limit_.MayStart(Urgency::kPrefetch, next->range.size())) {
+        item = *std::move(next);
+        return true;
+      }
+      queue_.PutBack(*std::move(next));
+    }
+  }
+  pumping_ = false;
+  return false;
+}
+
+uint64_t FetchScheduler::ChargeOf(const CachedObject& object, ByteRange range) const {
+  return object.BlocksOf(range) * memory_.Charge(object.LongestBlock());
+}
+
+// Reserves for the item, or for as much of its beginning as there is memory for; the item is cut to that.
+bool FetchScheduler::ReservePart(PrefetchQueue::Item& item, Reservation& out) {
+  while (!memory_.Reserve(ChargeOf(*item.object, item.range), Evict::kRead, out)) {
+    if (item.range.size() < 2 * settings_.smallest_part) return false;
+    item.range.end = item.range.begin + item.range.size() / 2;
+  }
+  return true;
+}
+
+bool FetchScheduler::StartQueued(PrefetchQueue::Item item) {
+  std::vector<ByteRange> absent;
+  item.object->AppendAbsent(item.range, absent);
+  if (absent.empty()) return true;
+  const ByteRange whole = item.range;
+  Reservation reservation;
+  const bool reserved = ReservePart(item, reservation);
+  starved_.store(item.range != whole, std::memory_order_relaxed);
+  if (!reserved || item.range != whole) {
+    absl::MutexLock lock(&mu_);
+    if (!stopping_) queue_.PutBack({item.object, {reserved ? item.range.end : whole.begin, whole.end}});
+  }
+  if (!reserved) {
+    starved_.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  for (CachedObject::Run& run : item.object->Claim(item.range)) {
+    auto fetch = std::make_shared<Fetch>(owner_, item.object, std::move(run));
+    fetch->Pay(reservation.Split(fetch->charge()));
+    bytes_in_flight_.fetch_add(fetch->charge(), std::memory_order_relaxed);
+    bool stopping;
+    {
+      absl::MutexLock lock(&mu_);
+      started_.insert(fetch);
+      ++running_;
+      ++alive_;
+      stopping = stopping_;
+    }
+    if (stopping) fetch->handle()->cancellation->Cancel();
+    Launch(fetch, Urgency::kPrefetch);
+  }
+  return true;
+}
+
+// One thread at a time; another one that comes meanwhile has the first look again.
+void FetchScheduler::Pump() {
   {
     absl::MutexLock lock(&mu_);
+    pump_again_ = true;
+    if (pumping_ || queue_.empty()) return;
+    pumping_ = true;
+  }
+  PrefetchQueue::Item item;
+  while (TakeQueued(item)) {
+    if (StartQueued(std::move(item))) continue;
+    absl::MutexLock lock(&mu_);
+    if (pump_again_) continue;
+    pumping_ = false;
+    return;
+  }
+}
+
+void FetchScheduler::OnRaised(FetchHandle& fetch) {
+  absl::MutexLock lock(&mu_);
+  if (fetch.counted_as == Urgency::kPrefetch) limit_.OnRaised(fetch.range.size());
+  fetch.counted_as = Urgency::kDemand;
+}
+
+void FetchScheduler::OnFirstByte(Fetch& fetch) {
+  fetch.progress().first_byte = clock_.Elapsed();
+  absl::MutexLock lock(&mu_);
+  limit_.OnFirstByte(fetch.progress().first_byte - fetch.progress().started);
+}
+
+void FetchScheduler::Retire(Fetch& fetch, const absl::Status& status) {
+  bytes_in_flight_.fetch_sub(fetch.charge(), std::memory_order_relaxed);
+  const absl::Duration now = clock_.Elapsed();
+  const Fetch::Progress& progress = fetch.progress();
+  ConcurrencyLimit::End end;
+  end.bytes = fetch.size();
+  end.received = progress.received;
+  end.transfer = progress.received > 0 ? now - progress.first_byte : absl::ZeroDuration();
+  end.outcome = OutcomeOf(status);
+  {
+    absl::MutexLock lock(&mu_);
+    end.urgency = fetch.handle()->counted_as.value_or(Urgency::kDemand);
+    limit_.OnDone(end, now);
     --running_;
   }
   StartWaiting();
+  Pump();
   std::shared_ptr<Fetch> last;
   {
     absl::MutexLock lock(&mu_);
@@ -80,13 +225,17 @@ void FetchScheduler::Retire(const Fetch& fetch) {
 
 void FetchScheduler::Shutdown() {
   std::vector<std::shared_ptr<Fetch>> fetches;
+  std::vector<PrefetchQueue::Item> dropped;
   {
     absl::MutexLock lock(&mu_);
+    stopping_ = true;
+    dropped = queue_.DropAll();
     fetches.assign(started_.begin(), started_.end());
     fetches.insert(fetches.end(), waiting_.begin(), waiting_.end());
   }
-  for (const std::shared_ptr<Fetch>& fetch : fetches) fetch->cancellation().Cancel();
+  for (const std::shared_ptr<Fetch>& fetch : fetches) fetch->handle()->cancellation->Cancel();
   fetches.clear();
+  dropped.clear();
   absl::MutexLock lock(&mu_);
   mu_.Await(absl::Condition(this, &FetchScheduler::IdleLocked));
 }
@@ -94,6 +243,11 @@ void FetchScheduler::Shutdown() {
 size_t FetchScheduler::fetches_in_flight() const {
   absl::MutexLock lock(&mu_);
   return static_cast<size_t>(running_);
+}
+
+LinkEstimate FetchScheduler::link() const {
+  absl::MutexLock lock(&mu_);
+  return limit_.link();
 }
 
 }  // namespace bucketvol

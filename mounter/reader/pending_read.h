@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <memory>
 #include <utility>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "mounter/base/byte_range.h"
 #include "mounter/reader/block.h"
@@ -31,8 +31,8 @@ struct PendingRead {
   const std::shared_ptr<CachedObject> object;
   const ByteRange range;
   const ReadContext context;
-  ReadCallback done;        // Belongs to who set `finished`.
-  std::vector<Part> parts;  // The blocks of the range, in order. Fixed by CachedObject::Join.
+  ReadCallback done;                   // Belongs to who set `finished`.
+  absl::InlinedVector<Part, 2> parts;  // The blocks of the range, in order. Fixed by CachedObject::Join.
   std::atomic<int> missing{0};
   std::atomic<bool> finished{false};
   int damaged = 0;  // How often a block in memory failed its checksum.

@@ -2,24 +2,30 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "mounter/base/byte_range.h"
 #include "mounter/base/clock.h"
+#include "mounter/base/executor.h"
 #include "mounter/objstore/object_store.h"
+#include "mounter/prefetch/concurrency_limit.h"
+#include "mounter/prefetch/stream_table.h"
 #include "mounter/reader/object_id.h"
+#include "mounter/reader/object_sequence.h"
 #include "mounter/telemetry/read_metrics.h"
 
 namespace bucketvol {
 
 /// What a read brings along on its way down.
 struct ReadContext {
-  std::shared_ptr<Cancellation> cancellation;  // Of this read alone; may be null.
+  std::shared_ptr<Cancellation> cancellation = nullptr;  // Of this read alone; may be null.
+  std::optional<uint64_t> ordinal = std::nullopt;        // Of the object, in ReaderHelpers::sequence.
 };
 
 /// Where the bytes of a read came from.
@@ -38,23 +44,40 @@ struct Slice {
 
 /// The answer to a read: all bytes of the range, in order.
 struct ReadData {
-  std::vector<Slice> slices;
+  absl::InlinedVector<Slice, 2> slices;
   ReadOrigin origin;
 };
 
 using ReadCallback = absl::AnyInvocable<void(absl::StatusOr<ReadData>) &&>;
 
+enum class Caching {
+  kOn,
+  kOff,  // Nothing is fetched ahead, and bytes stay only until they were delivered once.
+};
+
 struct ReaderSettings {
   std::string bucket_url;  // "oss://bucket", for messages.
+  Caching caching = Caching::kOn;
   uint64_t memory_bytes = 128 << 20;
-  uint64_t block_bytes = 1 << 20;         // Unit of state, memory and eviction.
-  uint64_t whole_object_bytes = 8 << 20;  // Objects up to this size are fetched whole at the first touch.
-  uint64_t fetch_bytes = 8 << 20;         // Longest GET. A multiple of block_bytes.
-  uint64_t readahead_bytes = 8 << 20;     // Kept ahead of a sequential reader of a larger object. 0: none.
-  // Fetches that readers wait for and that start even though the memory is used up: this keeps everybody
-  // going.
-  int fetches_beyond_memory = 16;
+  // Unit of state, memory, checksum and eviction. A power of two.
+  uint64_t block_bytes = 64 << 10;
+  uint64_t fetch_bytes = 8 << 20;  // Longest GET. A multiple of block_bytes.
+  // What of memory is kept of blocks that a stream has passed. See MemoryTier.
+  uint64_t passed_bytes = 32 << 20;
+  // By how much fetches that readers wait for may exceed the memory: this keeps everybody going.
+  uint64_t beyond_memory_bytes = 32 << 20;
+  StreamSettings streams;  // Also says which objects are small: fetched whole at the first touch.
+  ConcurrencySettings concurrency;
   absl::Duration stale_recheck = absl::Seconds(10);  // A stale object costs one request per this time.
+  uint64_t large_reply_bytes = 256 << 10;  // From here on a reply is worth a hop to ReaderHelpers::replies.
+};
+
+/// What a reader may use beside its store. Borrowed; all may be null.
+struct ReaderHelpers {
+  // Delivers large answers, so that the thread of the store goes on reading.
+  Executor* replies = nullptr;
+  // What may be fetched ahead of readers that take object after object.
+  const ObjectSequence* sequence = nullptr;
 };
 
 /// The read core: the only door to the data of objects.
@@ -66,28 +89,38 @@ struct ReaderSettings {
 /// object that the ObjectId names; an object found to be another one is stale: its reads fail
 /// (FailedPrecondition, or NotFound) and no byte of it is served any more.
 ///
+/// State belongs to the object, whoever reads it. Streams of reads are recognised and fetched ahead of, and
+/// so are readers that take small objects in the order of ReaderHelpers::sequence. What somebody waits for
+/// always goes first.
+///
 /// Thread-safe. No lock is held while the store, a callback or a copy runs.
 class Reader {
  public:
-  /// Borrows `store`, `clock` and `metrics` for its own life.
-  Reader(ObjectStore& store, const Clock& clock, ReadMetrics& metrics, ReaderSettings settings);
+  /// Borrows `store`, `clock`, `metrics` and the helpers for its own life.
+  Reader(ObjectStore& store, const Clock& clock, ReadMetrics& metrics, ReaderSettings settings,
+         ReaderHelpers helpers = {});
   /// Cancels what is in flight and waits for it; reads that still wait get Cancelled. No call may come
   /// meanwhile.
   ~Reader();
 
   /// Reads `range` of an object. `done` is called exactly once: inside this call if all bytes are in memory,
-  /// else by the thread of the store that brought the last of them. It must not block. OutOfRange when
-  /// `range` ends behind the object. A read that is cancelled gets Cancelled at once, and a fetch that nobody
-  /// needs any more is given up; `done` must not use the Cancellation.
+  /// else by the thread of the store that brought the last of them, or by the executor for replies. It must
+  /// not block. OutOfRange when `range` ends behind the object. A read that is cancelled gets Cancelled at
+  /// once, and a fetch that nobody needs any more is given up; `done` must not use the Cancellation.
   void Read(const ObjectId& object, ByteRange range, const ReadContext& context, ReadCallback done);
 
-  /// Starts to fetch what is absent of `range`, cut to the object, without anybody waiting for it. Does
-  /// nothing when the memory for it cannot be had: what readers wait for goes first.
+  /// Has what is absent of `range`, cut to the object, fetched without anybody waiting for it, when memory
+  /// and link allow: what readers wait for goes first.
   void Prefetch(const ObjectId& object, ByteRange range);
+
+  /// Gives memory back that nobody has used for long, and gives up what streams that have ended left behind.
+  /// Call it about once a second.
+  void Tick();
 
   struct Memory {
     uint64_t limit = 0;
-    uint64_t used = 0;  // Blocks in memory, in flight, and lent.
+    uint64_t used = 0;    // Blocks in memory, in flight, and lent.
+    uint64_t mapped = 0;  // Held from the kernel for them.
   };
   Memory memory() const;
   /// GETs in flight.
@@ -96,8 +129,8 @@ class Reader {
   std::string last_error() const;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  class Core;
+  std::unique_ptr<Core> core_;
 };
 
 }  // namespace bucketvol

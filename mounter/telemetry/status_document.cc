@@ -14,7 +14,8 @@ using Json = nlohmann::json;
 BUCKETVOL_JSON(StatusDocument::Processes, guard, worker)
 BUCKETVOL_JSON(StatusDocument::Index, keys, files, directories, bytes, skipped, built_at, build_seconds,
                list_requests, list_streams_peak, image_bytes, table_bytes)
-BUCKETVOL_JSON(StatusDocument::Store, requests, bytes_in, bytes_out, retries, throttled, errors, in_flight)
+BUCKETVOL_JSON(StatusDocument::Store, requests, bytes_in, bytes_out, retries, throttled, errors, in_flight,
+               hedged, stalled)
 BUCKETVOL_JSON(StatusDocument::Read, requests, bytes, from_memory, from_disk, from_store, streams,
                stale_objects, bad_checksums, timed_out, in_flight, errors)
 BUCKETVOL_JSON(StatusDocument::Memory, budget, used, limit, charged, peak, kills)

@@ -39,6 +39,8 @@ struct StatusDocument {
     uint64_t throttled = 0;
     uint64_t errors = 0;
     uint64_t in_flight = 0;
+    uint64_t hedged = 0;   // Slow GETs that were sent a second time.
+    uint64_t stalled = 0;  // GETs given up because no byte came any more.
   };
   struct Read {
     uint64_t requests = 0;

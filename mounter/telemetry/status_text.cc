@@ -76,6 +76,9 @@ void AddTraffic(const StatusDocument& document, Lines& lines) {
     lines.Add("", Count(store.retries), " retries, ", Count(store.throttled), " throttled, ",
               Count(store.errors), " errors");
   }
+  if (store.hedged + store.stalled > 0) {
+    lines.Add("", Count(store.hedged), " slow requests sent twice, ", Count(store.stalled), " stalled");
+  }
 }
 
 void AddMemory(const StatusDocument& document, Lines& lines) {

@@ -3,7 +3,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import threading
@@ -30,12 +29,30 @@ class Bucketd:
         self._process.terminate()
         self._process.wait()
 
+    @property
+    def pid(self):
+        return self._process.pid
+
+    @property
+    def port(self):
+        return self.url.rsplit(":", 1)[1]
+
+    def _call(self, path, body=None):
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        request = urllib.request.Request(self.url + path, data=body, method="GET" if body is None else "POST")
+        with opener.open(request) as answer:
+            return answer.read()
+
     def stats(self):
-        with urllib.request.urlopen(self.url + "/-/stats") as answer:
-            return json.load(answer)
+        return json.loads(self._call("/-/stats"))
 
     def reset(self):
-        urllib.request.urlopen(urllib.request.Request(self.url + "/-/reset", method="POST")).close()
+        self._call("/-/reset", b"")
+
+    def config(self, **flags):
+        """Changes flags at once: config(profile="oss", total="400MB/s")."""
+        lines = [f"{name.replace('_', '-')}={value}" for name, value in flags.items()]
+        self._call("/-/config", "\n".join(lines).encode())
 
 
 class Cgroup:
@@ -64,13 +81,20 @@ class Cgroup:
         with open(os.path.join(self.path, name), "w") as file:
             file.write(str(value))
 
+    def _read(self, name):
+        with open(os.path.join(self.path, name)) as file:
+            return file.read()
+
+    def peak(self):
+        """The most bytes that were charged to the group at one time."""
+        return int(self._read("memory.max_usage_in_bytes" if self._v1 else "memory.peak"))
+
     def join(self):
         self._write("cgroup.procs", os.getpid())
 
     def oom_kills(self):
-        name = "memory.oom_control" if self._v1 else "memory.events"
-        with open(os.path.join(self.path, name)) as file:
-            return int(re.search(r"oom_kill (\d+)", file.read()).group(1))
+        events = self._read("memory.oom_control" if self._v1 else "memory.events")
+        return int(re.search(r"oom_kill (\d+)", events).group(1))
 
 
 class Measured:
@@ -134,3 +158,63 @@ def drop_caches():
     os.sync()
     with open("/proc/sys/vm/drop_caches", "w") as file:
         file.write("3")
+
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid):
+    """User and system time of a process; 0 once it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def kernel_workers():
+    """Processor seconds of each of the kernel's worker threads, where loop devices do their work. The whole machine's."""
+    found = {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/comm") as file:
+                name = file.read()
+        except OSError:
+            continue
+        if name.startswith(("kworker", "loop")):
+            found[entry] = cpu_seconds(entry)
+    return found
+
+
+def spent_since(before):
+    """What the kernel's workers have spent since `before`; those that ended meanwhile are not seen."""
+    return sum(max(0.0, seconds - before.get(pid, 0.0)) for pid, seconds in kernel_workers().items())
+
+
+def peak_resident(pid):
+    """The most memory a process has had resident, in bytes; 0 once it is gone."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            match = re.search(r"VmHWM:\s+(\d+) kB", file.read())
+    except OSError:
+        return 0
+    return int(match.group(1)) * 1024 if match else 0
+
+
+class Tmpfs:
+    """A directory in memory, for the speed that no remote file can pass."""
+
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix="bucketvol-bench-", dir="/dev/shm")
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def copy(self, directory, files):
+        for file in files:
+            os.makedirs(os.path.dirname(os.path.join(self.path, file)), exist_ok=True)
+            shutil.copyfile(os.path.join(directory, file), os.path.join(self.path, file))

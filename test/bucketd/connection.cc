@@ -176,6 +176,7 @@ void Connection::StartReply(Reply reply) {
   event_at_ = reply_.delivery.event == Delivery::Event::kNone ? total_ + 1 : total_ - body + body / 2;
   admitted_ = 0;
   not_before_ = loop_.NowNs() + absl::ToInt64Nanoseconds(reply_.delivery.first_byte);
+  pacer_.Restart(not_before_);
   state_ = reply_.delivery.first_byte > absl::ZeroDuration() ? State::kDelay : State::kSend;
 }
 
@@ -191,9 +192,13 @@ Connection::Step Connection::WaitFirstByte() {
   return Step::kAgain;
 }
 
-// How many of the next `bytes` may go now; 0: none before not_before_.
+// How many of the next `bytes` may go now; 0: none before not_before_. The connection's own cap lets the head
+// go at once and a piece of the body when its last byte would have come through: a small object takes its
+// time too.
 uint64_t Connection::Admit(uint64_t bytes, int64_t now) {
-  const uint64_t own = reply_.delivery.rate;
+  const bool head = sent_ < reply_head_.size();
+  const uint64_t own = head ? 0 : reply_.delivery.rate;
+  if (head && reply_.delivery.rate != 0) bytes = std::min(bytes, reply_head_.size() - sent_);
   const uint64_t total = loop_.context().application.TotalRate();
   if (own == 0 && total == 0) return bytes;
   if (admitted_ == 0) {
@@ -201,9 +206,9 @@ uint64_t Connection::Admit(uint64_t bytes, int64_t now) {
     if (own != 0) admitted_ = std::min(admitted_, Pacer::SliceBytes(own));
     if (total != 0) admitted_ = std::min(admitted_, Pacer::SliceBytes(total));
     not_before_ = now;
-    if (own != 0) not_before_ = std::max(not_before_, pacer_.Reserve(admitted_, own, now));
+    if (own != 0) not_before_ = std::max(not_before_, pacer_.Reserve(admitted_, own, now).end);
     if (total != 0)
-      not_before_ = std::max(not_before_, loop_.context().total_pacer.Reserve(admitted_, total, now));
+      not_before_ = std::max(not_before_, loop_.context().total_pacer.Reserve(admitted_, total, now).begin);
   }
   return now < not_before_ ? 0 : std::min(bytes, admitted_);
 }

@@ -20,9 +20,17 @@ class Pacer {
   /// Bytes of one piece at `rate` bytes per second; at least 1.
   static uint64_t SliceBytes(uint64_t rate);
 
-  /// Reserves `bytes` at `rate` bytes per second and says when they may be sent; `now` or earlier means at
-  /// once.
-  int64_t Reserve(uint64_t bytes, uint64_t rate, int64_t now);
+  /// When a piece may be sent.
+  struct Passage {
+    int64_t begin;  // When its first byte may pass; `now` or earlier means at once.
+    int64_t end;    // When its last byte has passed at the rate.
+  };
+
+  /// Reserves `bytes` at `rate` bytes per second.
+  Passage Reserve(uint64_t bytes, uint64_t rate, int64_t now);
+
+  /// Begins anew at `now`: nothing is owed, and no time is left to be caught up.
+  void Restart(int64_t now) { free_at_.store(now, std::memory_order_relaxed); }
 
  private:
   std::atomic<int64_t> free_at_{0};  // When all that was reserved has been paid for.

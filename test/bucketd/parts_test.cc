@@ -16,7 +16,6 @@
 #include "test/bucketd/conditions.h"
 #include "test/bucketd/digest.h"
 #include "test/bucketd/journal.h"
-#include "test/bucketd/pacer.h"
 #include "test/bucketd/text.h"
 #include "test/bucketd/units.h"
 #include "test/support/status_matchers.h"
@@ -203,30 +202,6 @@ TEST(AwsChunkedTest, GivesTrailers) {
   EXPECT_EQ(body, "abc");
   EXPECT_THAT(decoder.trailers(),
               ElementsAre(std::pair<std::string, std::string>("x-amz-checksum-crc32", "Zm9v")));
-}
-
-TEST(PacerTest, SpreadsPiecesEvenly) {
-  Pacer pacer;
-  const int64_t start = 1'000'000'000;
-  EXPECT_LE(pacer.Reserve(1000, 1'000'000, start), start);  // 1 ms each.
-  std::vector<int64_t> times;
-  for (int i = 0; i < 20; ++i) times.push_back(pacer.Reserve(1000, 1'000'000, start));
-  for (size_t i = 1; i < times.size(); ++i) EXPECT_EQ(times[i] - times[i - 1], 1'000'000);
-  EXPECT_LE(times.back() - start, 20'000'000);
-}
-
-TEST(PacerTest, APauseIsNotSavedUp) {
-  Pacer pacer;
-  pacer.Reserve(1000, 1'000'000, 0);
-  const int64_t later = 60'000'000'000;
-  int64_t last = 0;
-  for (int i = 0; i < 100; ++i) last = pacer.Reserve(1000, 1'000'000, later);  // 100 ms worth of bytes.
-  EXPECT_GE(last - later, 99'000'000 - Pacer::kSlackNs);
-}
-
-TEST(PacerTest, SlicesAreShort) {
-  EXPECT_EQ(Pacer::SliceBytes(50'000'000), 200'000u);
-  EXPECT_EQ(Pacer::SliceBytes(10), 1u);
 }
 
 TEST(ConditionsTest, ComparesEtagsLoosely) {

@@ -52,6 +52,21 @@ TEST(StoreStackTest, TheProxysPasswordComesFromTheSecretPart) {
   EXPECT_EQ(settings.transport.proxy.proxy, "http://user:password@proxy:3128");
 }
 
+TEST(StoreStackTest, AServiceThatHasProvenGoodIsNotGivenUpSoon) {
+  ASSERT_OK_AND_ASSIGN(const StoreSettings fresh, StoreSettingsOf(Spec()));
+  EXPECT_GT(fresh.retry.first_contact_attempts, 0);
+  ASSERT_OK_AND_ASSIGN(const StoreSettings proven, StoreSettingsOf(Spec(), Acquaintance::kProven));
+  EXPECT_EQ(proven.retry.first_contact_attempts, 0);  // No such limit.
+}
+
+TEST(StoreStackTest, TheStatusTellsOfSlowRequests) {
+  StoreMetrics metrics;
+  metrics.hedged = 3;
+  metrics.stalled = 2;
+  EXPECT_EQ(StoreStatus(metrics).hedged, 3u);
+  EXPECT_EQ(StoreStatus(metrics).stalled, 2u);
+}
+
 TEST(StoreStackTest, MakesAStoreWithoutSendingAnything) {
   testing::FakeClock clock;
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<StoreStack> stack, StoreStack::Make(Spec(), clock));

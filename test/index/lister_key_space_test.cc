@@ -113,7 +113,9 @@ TEST(KeyRulerTest, CompleteDirectoriesLimitTheGuess) {
   alphabet.LearnEnd("2023/12/", "2024/01/");
   const Symbols begin = ToSymbols("2024/01");
   const auto year = [&](Trust trust) {
-    return KeyRuler::OfDirectory(alphabet, trust, begin, 1, 0, ToSymbols("2024/99")).pages();
+    return KeyRuler::OfDirectory(alphabet, trust, begin, 1, KeyRuler::Below::kUnknown, 0,
+                                 ToSymbols("2024/99"))
+        .pages();
   };
   EXPECT_NEAR(year(Trust::kYes), 19, 1);  // Tens 0 and 1.
   EXPECT_GT(year(Trust::kNo), 90);

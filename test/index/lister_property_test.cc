@@ -2,6 +2,7 @@
 // faults: what comes out is the sorted set.
 
 #include <algorithm>
+#include <climits>
 #include <iterator>
 #include <map>
 #include <random>
@@ -141,6 +142,31 @@ std::string RandomPrefix(Random& random, const std::set<std::string>& keys) {
   return slash == std::string::npos ? "" : key.substr(0, slash + 1);
 }
 
+// Hints that are right, stale, of another bucket, or what an enemy would write.
+std::string RandomHint(Random& random, const std::set<std::string>& keys) {
+  switch (keys.empty() ? 5 : random() % 6) {
+    case 0:
+    case 1:
+      return Pick(random, keys);
+    case 2:
+      return Pick(random, keys) + "!";
+    case 3:
+      return Pick(random, keys).substr(0, random() % 5);
+    case 4:
+      return std::string(random() % 2000, random() % 2 == 0 ? 'x' : '\xff');
+    default:
+      return RandomText(random, RandomAlphabet(random), 12) + std::string(random() % 2, '\0');
+  }
+}
+
+void AddHints(Random& random, const std::set<std::string>& keys, ListerSettings& settings) {
+  static constexpr uint64_t kDistances[] = {0, 1, 1000, 1'000'000, UINT64_MAX};
+  static constexpr int kFirst[] = {-1, 0, 1, 128, INT_MAX};
+  for (size_t i = random() % 40; i > 0; --i) settings.hints.push_back(RandomHint(random, keys));
+  settings.keys_per_hint = Pick(random, kDistances);
+  settings.first_streams = Pick(random, kFirst);
+}
+
 ListerSettings RandomSettings(Random& random, const std::set<std::string>& keys,
                               const std::string& directory) {
   static constexpr int kPageKeys[] = {1, 2, 3, 10, 999, 1000};
@@ -153,9 +179,7 @@ ListerSettings RandomSettings(Random& random, const std::set<std::string>& keys,
   settings.memory_bytes = Pick(random, kMemory);
   if (random() % 3 > 0) settings.spill_directory = directory;
   if (random() % 4 == 0) settings.spill_bytes = 0;
-  for (size_t i = random() % 4 == 0 ? 20 : 0; i > 0 && !keys.empty(); --i) {
-    settings.hints.push_back(Pick(random, keys) + (i % 3 == 0 ? "!" : ""));
-  }
+  if (random() % 2 == 0) AddHints(random, keys, settings);
   return settings;
 }
 

@@ -1,7 +1,11 @@
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -140,6 +144,38 @@ TEST_F(ObjectTableTest, RealisticRowsAreSmall) {
   Write(20'000, [](int i) { return static_cast<uint32_t>(i % 8); });
   EXPECT_EQ(Contents().size(), bytes_);
   EXPECT_LT(bytes_, 45u * 20'000);
+}
+
+TEST_F(ObjectTableTest, ReadersOfManyBlocksAtOnceGetEachTheirs) {
+  Write(20'000, [](int i) { return static_cast<uint32_t>(i % 8); });
+  const auto table = Open();
+  std::vector<std::thread> readers;
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    readers.emplace_back([&, seed] {
+      std::mt19937 random(seed);
+      for (int i = 0; i < 2000; ++i) {
+        const uint64_t row = random() % 20'000;
+        ASSERT_OK_AND_ASSIGN(const ObjectExtent extent, table->At(row));
+        ASSERT_EQ(extent.key, Object(static_cast<int>(row)).key);
+        ASSERT_OK_AND_ASSIGN(const auto found, table->Find(extent.device, extent.offset + extent.size - 1));
+        ASSERT_EQ(found->row, row);
+      }
+    });
+  }
+  for (std::thread& reader : readers) reader.join();
+}
+
+// Through a mapping this would be a SIGBUS.
+TEST_F(ObjectTableTest, AFileThatIsCutUnderItsReaderIsAnError) {
+  Write(20'000);
+  const auto table = Open();
+  const auto untouched = Open();
+  ASSERT_OK_AND_ASSIGN(const ObjectExtent last, table->At(19'999));
+  ASSERT_EQ(truncate(path().c_str(), 4096), 0);
+  const auto fails = StatusIs(absl::StatusCode::kDataLoss, HasSubstr(path()));
+  EXPECT_THAT(table->At(10'000), fails);
+  EXPECT_THAT(untouched->Find(last.device, last.offset), fails);
+  EXPECT_OK(table->At(19'998));  // Of a block that was read before.
 }
 
 TEST_F(ObjectTableTest, AnotherVersionIsToldApart) {

@@ -32,7 +32,7 @@ ALLOWED = {
 # Where only an interface may be used, not the implementation behind it.
 INTERFACE_ONLY = {
     ("index", "objstore"): {"object_store.h", "store_error.h"},
-    ("reader", "objstore"): {"object_store.h", "store_error.h"},
+    ("reader", "objstore"): {"object_store.h", "store_error.h", "congestion.h"},
     ("fuse", "objstore"): {"object_store.h", "store_error.h"},
 }
 # Header pattern -> the only files (regular expression) that may include it.

@@ -40,6 +40,7 @@ class ContentTest(rig.MountTest):
         self.fill()
         self.serve_root()
         self.mount("s3://b")
+        self.assertEqual(len(self.loops()), 2, "one for the metadata, one for the data")
         self.assertSameAsSource()
         self.umount()
 
@@ -98,11 +99,23 @@ class ContentTest(rig.MountTest):
     def test_an_empty_bucket_mounts_empty_with_a_warning(self):
         os.makedirs(os.path.join(self.root, "b"))
         self.serve_root()
-        result = self.mount("s3://b")
-        self.assertIn("warning", result.err)
-        self.assertEqual(os.listdir(self.mountpoint), [])
-        for _ in range(5):
-            self.assertEqual(self.status()["state"], "ready")
+        for unmount in (self.umount, lambda: subprocess.run(["umount", self.mountpoint], check=True)):
+            for _ in range(5):
+                result = self.mount("s3://b")
+                self.assertIn("warning", result.err)
+                self.assertEqual(os.listdir(self.mountpoint), [])
+                self.assertEqual(self.status()["state"], "ready")
+                unmount()
+                self.assertEqual(self.leftovers(), [])
+
+    def test_empty_files_alone(self):
+        for i in range(10):
+            self.put(f"d/{i}", b"")
+        self.serve_root()
+        self.mount("s3://b")
+        self.assertEqual(set(self.tree().values()), {0})
+        self.assertEqual(self.read("d/3"), b"")
+        self.assertEqual(self.status()["state"], "ready")
         self.umount()
 
     def test_allow_empty_mounts_an_empty_path(self):

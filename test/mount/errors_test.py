@@ -26,9 +26,64 @@ class ErrorsTest(rig.MountTest):
         self.assertFails(self.try_mount("s3://b"), "InvalidAccessKeyId")
 
     def test_half_a_key_pair(self):
+        server = self.serve_root()
+        for there, missing in (("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), ("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"),
+                               ("OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET"), ("OSS_ACCESS_KEY_SECRET", "OSS_ACCESS_KEY_ID")):
+            self.environment[there] = "half"
+            self.assertFails(self.try_mount("s3://b"), there, missing)
+            del self.environment[there]
+        self.assertEqual(server.requests("LIST"), 0)
+
+    def write(self, name, content, mode=0o600):
+        path = os.path.join(self.dir, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(content)
+        os.chmod(path, mode)
+        return path
+
+    def test_half_a_key_pair_in_a_file(self):
+        server = self.serve_root()
+        for content in ("id\n", "id:\n", ":secret\n", "OSSAccessKeyId=id\n", ""):
+            path = self.write("passwd", content)
+            self.assertFails(self.try_mount("oss://b", f"passwd_file={path}"), path)
+        os.mkdir(self.dir + "/tokens")
+        self.write("tokens/AccessKeyId", "id")
+        self.assertFails(self.try_mount("oss://b", f"passwd_file={self.dir}/tokens"), "AccessKeySecret")
+        aws = self.write(".aws/credentials", "[default]\naws_access_key_id = id\n")
+        options = self.options().replace(",anonymous", "")
+        self.assertFails(self.run_bucketvol("mount", "s3://b", self.mountpoint, "-o", options), aws, "aws_secret_access_key")
+        self.assertEqual(server.requests("LIST"), 0)
+
+    def test_credentials_files_that_cannot_be_read(self):
         self.serve_root()
-        self.environment["AWS_ACCESS_KEY_ID"] = "id"
-        self.assertFails(self.try_mount("s3://b"), "AWS_SECRET_ACCESS_KEY")
+        self.assertFails(self.try_mount("oss://b", "passwd_file=/no/such/file"), "/no/such/file")
+        self.assertFails(self.try_mount("oss://b", "profile=nobody"), "nobody")
+        path = self.write("passwd", "id:secret\n", mode=0o644)
+        self.assertFails(self.try_mount("oss://b", f"passwd_file={path}"), path, "chmod")
+
+    def test_access_denied(self):
+        self.serve_root()
+        self.servers[-1].config("fault=op=LIST,kind=403")
+        self.assertFails(self.try_mount("oss://b"), "AccessDenied", "oss://b")
+
+    def test_expired_token(self):
+        self.serve_root()
+        self.credentials()
+        self.servers[-1].config("fault=op=LIST,kind=expired-token")
+        self.assertFails(self.try_mount("s3://b"), "Expired")
+
+    def test_missing_token(self):
+        self.serve_root("--access-key", "id", "--secret-key", "right", "--session-token", "token")
+        self.credentials(secret="right")
+        self.assertFails(self.try_mount("s3://b"), "token")
+
+    def test_a_clock_that_the_service_never_accepts(self):
+        self.serve_root()
+        self.credentials()
+        self.servers[-1].config("fault=op=LIST,kind=skewed")
+        for source in ("oss://b", "s3://b"):
+            self.assertFails(self.try_mount(source), "RequestTimeTooSkewed", "clock")
 
     def test_no_credentials(self):
         server = self.serve_root()
@@ -55,7 +110,18 @@ class ErrorsTest(rig.MountTest):
 
     def test_tls_to_a_plain_server(self):
         server = self.serve_root()
-        self.assertFails(self.try_mount("s3://b", url=server.url.replace("http:", "https:")), "TLS")
+        self.assertFails(self.try_mount("s3://b", "connect_timeout=300ms", url=server.url.replace("http:", "https:")), "TLS",
+                         "url=")
+
+    def test_tls_to_a_server_that_never_answers(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:  # The kernel accepts, nobody reads.
+            url = f"https://127.0.0.1:{silent.getsockname()[1]}"
+            self.assertFails(self.try_mount("s3://b", "connect_timeout=300ms", url=url), "TLS", url, "url=")
+
+    def test_a_server_that_never_answers(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            self.assertFails(self.try_mount("s3://b", "request_timeout=2s", url=url), "no answer within", url)
 
     def test_unknown_certificate(self):
         key, certificate = self.dir + "/key.pem", self.dir + "/cert.pem"
@@ -76,7 +142,7 @@ class ErrorsTest(rig.MountTest):
     def test_a_listing_that_is_no_document(self):
         self.serve_root()
         self.servers[-1].config("fault=op=LIST,kind=bad-xml")
-        self.assertFails(self.try_mount("s3://b"), "XML")
+        self.assertFails(self.try_mount("s3://b", "request_timeout=2s"), "XML")
 
     def test_full_disk_in_the_state_directory(self):
         server = self.serve("--synthetic", "b:keys=50000,per-dir=1000,size=1KB,name-bytes=40")
@@ -88,6 +154,44 @@ class ErrorsTest(rig.MountTest):
             subprocess.run(["umount", self.state], check=True)
         self.assertFails(result, "No space left", self.state)
         del server
+
+    def test_a_disk_that_is_full_at_any_step(self):
+        self.serve("--synthetic", "b:keys=3000,per-dir=100,size=1KB,name-bytes=40")
+        os.makedirs(self.state)
+        refused = 0
+        for kib in (4, 8, 16, 32, 64, 128, 192, 256, 320, 384, 512, 768, 1024):
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "none", self.state], check=True)
+            try:
+                result = self.try_mount("s3://b", "transport=loop")
+                if result.code == 0:
+                    self.assertEqual(len(self.tree()), 3000)
+                    self.umount()
+                left = [os.path.join(path, name) for path, _, names in os.walk(self.state) for name in names]
+            finally:
+                subprocess.run(["umount", self.state], check=True)
+            if result.code != 0:
+                refused += 1
+                self.assertFails(result, "No space left", self.state)
+                self.assertEqual(left, [], f"{kib} KiB")
+        self.assertIn(refused, range(3, 12))
+
+    def test_a_state_directory_that_is_read_only(self):
+        self.serve_root()
+        os.makedirs(self.state)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", self.state], check=True)
+        try:
+            result = self.try_mount("s3://b")
+        finally:
+            subprocess.run(["umount", self.state], check=True)
+        self.assertFails(result, "Read-only file system", self.state)
+
+    def test_a_ca_file_that_is_not_there(self):
+        self.serve_root()
+        self.assertFails(self.try_mount("s3://b", "ca_file=/no/such.pem"), "ca_file", "/no/such.pem")
+
+    def test_an_endpoint_with_a_path_or_a_bucket(self):
+        self.serve_root()
+        self.assertFails(self.try_mount("s3://b", url=self.servers[-1].url + "/b"), "url", code=2)
 
     def test_state_directory_that_cannot_be_made(self):
         self.serve_root()

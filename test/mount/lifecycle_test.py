@@ -202,6 +202,27 @@ class LifecycleTest(rig.MountTest):
         self.umount()
         del guard
 
+    def test_a_damaged_table_fails_reads_and_nothing_else(self):
+        self.serve("--synthetic", "b:keys=20000,per-dir=100,size=1KB")
+        self.mount("s3://b")
+        names = sorted(os.fsdecode(name) for name in self.tree())
+        self.assertEqual(len(self.read(names[0])), 1000)
+        _, worker = self.pids()
+        table = glob.glob(f"{self.state}/index/*/objects")[0]
+        with open(table, "r+b") as file:
+            file.truncate(4096)
+        for name in names[10000:10020]:
+            with self.assertRaises(OSError) as caught:
+                self.read(name)
+            self.assertEqual(caught.exception.errno, errno.EIO)
+        self.assertEqual(len(self.read(names[1])), 1000)
+        self.assertEqual(self.pids()[1], worker)
+        self.assertEqual(self.status()["state"], "ready")
+        with open(glob.glob(self.dir + "/run/*/log")[0]) as file:
+            lines = [line for line in file if table in line]
+        self.assertIn(len(lines), range(1, 10), lines)
+        self.umount()
+
     # Reuse of the index.
 
     def test_the_index_is_listed_again_unless_asked_otherwise(self):

@@ -1,5 +1,6 @@
 """What the end-to-end tests stand on: bucketd, the bucketvol program, and a look at everything a mount might leave behind."""
 import ctypes
+import fcntl
 import glob
 import json
 import os
@@ -37,9 +38,19 @@ def await_true(condition, what):
         time.sleep(0.005)
 
 
+def loop_label(device):
+    """The file name that LOOP_GET_STATUS64 tells (struct loop_info64): guards put the mount point there."""
+    status = bytearray(232)
+    with open(device, "rb") as file:
+        fcntl.ioctl(file, 0x4C05, status)
+    return status[56:120].split(b"\0")[0].decode(errors="replace")
+
+
 class Bucketd:
     def __init__(self, *arguments):
-        self.process = subprocess.Popen([os.path.join(BIN, "bucketd"), "--listen", "127.0.0.1:0", *arguments],
+        if "--listen" not in arguments:
+            arguments = ("--listen", "127.0.0.1:0", *arguments)
+        self.process = subprocess.Popen([os.path.join(BIN, "bucketd"), *arguments],
                                         stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         match = re.search(r"listening on (\S+)", line)
@@ -225,31 +236,20 @@ class MountTest(unittest.TestCase):
                 continue
         return False
 
-    def strangers_serve(self):
-        """Whether somebody else on this machine serves FUSE: a data device says nothing of whose it is."""
-        ours = [f"/proc/{pid}" for pid, _ in self.processes()]
-        for entry in glob.glob("/proc/[0-9]*"):
-            for descriptor in [] if entry in ours else glob.glob(entry + "/fd/*"):
-                try:
-                    if os.readlink(descriptor) == "/dev/fuse":
-                        return True
-                except OSError:
-                    continue
-        return False
-
     def loops(self):
-        ours, data = [], []
+        """Loop devices whose backing file or label (the mount point) lies in the directory of this test."""
+        ours = []
         for path in glob.glob("/sys/block/loop*/loop/backing_file"):
+            name = path.split("/")[3]
             try:
                 with open(path) as file:
-                    backing = file.read()
+                    backing = file.read().strip()
+                # A data device lies in a file system that is attached nowhere.
+                if self.dir in backing or re.match(r"/data\d+$", backing) and self.dir in loop_label("/dev/" + name):
+                    ours.append(name)
             except OSError:
                 continue
-            if self.dir in backing:
-                ours.append(path.split("/")[3])
-            elif re.match(r"/data\d+$", backing.strip()):
-                data.append(path.split("/")[3])
-        return ours if data and self.strangers_serve() else ours + data
+        return ours
 
     def mounts(self):
         with open("/proc/self/mountinfo") as file:

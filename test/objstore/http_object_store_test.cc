@@ -65,7 +65,7 @@ class HttpObjectStoreTest : public ::testing::Test {
     if (!store_) {
       auto transport = std::make_unique<FakeHttpTransport>();
       transport_ = transport.get();
-      store_.emplace(settings_, std::move(transport), credentials_, clock_, executor_);
+      store_.emplace(settings_, std::move(transport), credentials_, clock_, executor_, &gate_);
     }
     return *store_;
   }
@@ -94,6 +94,8 @@ class HttpObjectStoreTest : public ::testing::Test {
   FakeCredentials credentials_;
   FakeClock clock_{absl::FromUnixSeconds(1702743657)};
   testing::VirtualTime executor_;
+  StoreMetrics metrics_;
+  RequestGate gate_{0, clock_, metrics_};
   std::optional<absl::StatusOr<ListPage>> page_;
   std::optional<absl::StatusOr<ObjectInfo>> info_;
   std::optional<RecordingSink> sink_;
@@ -222,6 +224,25 @@ TEST_F(HttpObjectStoreTest, GivesPagesInPieces) {
     EXPECT_EQ((*page_)->objects.size(), 1u);
     EXPECT_EQ((*page_)->body_bytes, sizeof(kPage) - 1);
   }
+}
+
+TEST_F(HttpObjectStoreTest, NotesThatTheServiceHeldARequestBack) {
+  for (const char* delay : {"0", "", "x"}) {
+    StartGet(0, 4);
+    transport().Answer({.status = 206,
+                        .headers = {"Content-Range: bytes 0-3/1000", "ETag: \"E\"",
+                                    absl::StrCat("x-oss-qos-delay-time: ", delay)},
+                        .body = {"0123"}});
+    EXPECT_OK(sink_->status());
+  }
+  EXPECT_EQ(metrics_.congestion[static_cast<int>(Congestion::kHeldBack)], 0u);
+  StartGet(0, 4);
+  transport().Answer(
+      {.status = 206,
+       .headers = {"Content-Range: bytes 0-3/1000", "ETag: \"E\"", "x-oss-qos-delay-time: 120"},
+       .body = {"0123"}});
+  EXPECT_OK(sink_->status());
+  EXPECT_EQ(metrics_.congestion[static_cast<int>(Congestion::kHeldBack)], 1u);
 }
 
 TEST_F(HttpObjectStoreTest, TellsAboutAnObject) {

@@ -46,6 +46,9 @@ TEST(StoreErrorTest, TravelsThroughAnnotation) {
   EXPECT_EQ(found->request_id, "5C3D9175B6FC201293AD4890");
   EXPECT_TRUE(found->retryable);
   EXPECT_FALSE(found->throttled);
+  EXPECT_EQ(found->congestion, Congestion::kNone);
+  error.congestion = Congestion::kActiveRequests;
+  EXPECT_EQ(StoreErrorOf(MakeStoreStatus(absl::StatusCode::kUnavailable, "c", error)), error);
 }
 
 TEST(StoreErrorTest, OtherStatusesCarryNone) {

@@ -27,7 +27,10 @@ class ThrottledStoreTest : public ::testing::Test {
   ThrottledStoreTest() { inner_.Put("k", "0123456789", "E"); }
 
   ThrottledStore& store(double rate) {
-    if (!store_) store_.emplace(inner_, rate, time_, time_, metrics_);
+    if (!store_) {
+      gate_.emplace(rate, time_, metrics_);
+      store_.emplace(inner_, *gate_, time_);
+    }
     return *store_;
   }
   GetRequest Request() {
@@ -49,6 +52,7 @@ class ThrottledStoreTest : public ::testing::Test {
   const std::shared_ptr<Cancellation> cancellation_ = std::make_shared<Cancellation>();
   std::vector<absl::Status> results_;
   RecordingSink sink_;
+  std::optional<RequestGate> gate_;
   std::optional<ThrottledStore> store_;
 };
 
@@ -76,7 +80,8 @@ TEST_F(ThrottledStoreTest, AllKindsOfRequestsShareTheRate) {
 
 TEST_F(ThrottledStoreTest, ThrottlingAnswersSlowItDown) {
   inner_.SetListFault([](const ListRequest&, ListPage&) {
-    return MakeStoreStatus(absl::StatusCode::kResourceExhausted, "c", {.retryable = true, .throttled = true});
+    return MakeStoreStatus(absl::StatusCode::kResourceExhausted, "c",
+                           {.retryable = true, .throttled = true, .congestion = Congestion::kRequestRate});
   });
   StartLists(store(0), 100);
   time_.Advance(absl::ZeroDuration());
@@ -95,6 +100,18 @@ TEST_F(ThrottledStoreTest, OtherErrorsDoNot) {
   StartLists(store(0), 100);
   EXPECT_EQ(inner_.Count(FakeRequest::Op::kList), 200u);
   EXPECT_EQ(metrics_.throttled, 0u);
+}
+
+TEST_F(ThrottledStoreTest, ALimitOfBandwidthIsNoLimitOfTheRate) {
+  inner_.SetListFault([](const ListRequest&, ListPage&) {
+    return MakeStoreStatus(absl::StatusCode::kResourceExhausted, "c",
+                           {.retryable = true, .throttled = true, .congestion = Congestion::kBandwidth});
+  });
+  StartLists(store(0), 100);
+  time_.RunUntilIdle();
+  StartLists(store(0), 100);
+  EXPECT_EQ(inner_.Count(FakeRequest::Op::kList), 200u);
+  EXPECT_EQ(metrics_.throttled, 100u);
 }
 
 TEST_F(ThrottledStoreTest, CancellationEndsTheWait) {

@@ -31,6 +31,8 @@ class ManualStore final : public ObjectStore {
   const GetRequest& request(size_t get) const { return gets_.at(get).request; }
   uint64_t Remaining(size_t get) const { return gets_.at(get).request.range.size() - gets_.at(get).sent; }
 
+  bool InFlight(size_t get) const { return gets_.at(get).sink != nullptr; }
+
   void Version(size_t get, absl::string_view etag) { gets_.at(get).sink->OnVersion(etag); }
   /// Sends the next `bytes` of a GET.
   void Send(size_t get, uint64_t bytes) {

@@ -21,7 +21,7 @@ constexpr uint64_t kMiB = 1 << 20;
 
 ObjectId Object(int number, uint64_t size) { return {"object" + std::to_string(number), "E", size}; }
 
-/// Eight blocks of 1 MiB fit; two fetches run whatever the memory.
+/// Eight objects of 1 MiB fit; what readers wait for may take two more.
 class ReaderMemoryTest : public ::testing::Test {
  protected:
   ~ReaderMemoryTest() override { store_.CancelAll(); }
@@ -39,7 +39,7 @@ class ReaderMemoryTest : public ::testing::Test {
   ReadMetrics metrics_;
   Reader reader_{
       store_, clock_, metrics_,
-      ReaderSettings{.bucket_url = "oss://b", .memory_bytes = 8 * kMiB, .fetches_beyond_memory = 2}};
+      ReaderSettings{.bucket_url = "oss://b", .memory_bytes = 8 * kMiB, .beyond_memory_bytes = 2 * kMiB}};
 };
 
 TEST_F(ReaderMemoryTest, KeepsWhatFitsAndEvictsTheRest) {
@@ -75,7 +75,7 @@ TEST_F(ReaderMemoryTest, LentBytesCountUntilTheyAreGivenBack) {
 TEST_F(ReaderMemoryTest, FetchesBeyondTheMemoryWaitButSomeAlwaysRun) {
   std::vector<ReadOutcome> reads;
   for (int i = 0; i < 20; ++i) reads.emplace_back(reader_, Object(i, kMiB), ByteRange{0, kMiB});
-  EXPECT_EQ(store_.count(), 8u);
+  EXPECT_EQ(store_.count(), 10u);
   for (size_t get = 0; get < 20; ++get) {
     ASSERT_GT(store_.count(), get);
     EXPECT_LE(reader_.memory().used, 10 * kMiB);
@@ -100,7 +100,7 @@ TEST_F(ReaderMemoryTest, AWholeObjectIsFetchedOnlyWhereThereIsRoom) {
   const ReadOutcome first(reader_, Object(1, 4 * kMiB), {0, 100});
   const ReadOutcome second(reader_, Object(2, 4 * kMiB), {0, 100});
   EXPECT_EQ(store_.request(0).range, (ByteRange{0, 4 * kMiB}));
-  EXPECT_EQ(store_.request(1).range, (ByteRange{0, kMiB}));
+  EXPECT_EQ(store_.request(1).range, (ByteRange{0, 64 << 10}));
   store_.Complete(0);
   store_.Complete(1);
   const ReadOutcome third(reader_, Object(3, 4 * kMiB), {0, 100});
@@ -109,19 +109,66 @@ TEST_F(ReaderMemoryTest, AWholeObjectIsFetchedOnlyWhereThereIsRoom) {
 
 TEST_F(ReaderMemoryTest, TheMemoryOfAFailedFetchGoesToTheNextInLine) {
   std::vector<ReadOutcome> reads;
-  for (int i = 0; i < 9; ++i) reads.emplace_back(reader_, Object(i, kMiB), ByteRange{0, kMiB});
-  ASSERT_EQ(store_.count(), 8u);
+  for (int i = 0; i < 11; ++i) reads.emplace_back(reader_, Object(i, kMiB), ByteRange{0, kMiB});
+  ASSERT_EQ(store_.count(), 10u);
   store_.End(3, absl::UnavailableError("reset"));
-  EXPECT_EQ(store_.count(), 9u);
+  EXPECT_EQ(store_.count(), 11u);
 }
 
-TEST_F(ReaderMemoryTest, PrefetchTakesNoMemoryFromReaders) {
-  reader_.Prefetch(Object(0, 64 * kMiB), {0, 64 * kMiB});
-  EXPECT_EQ(store_.count(), 0u);
-  reader_.Prefetch(Object(0, 64 * kMiB), {0, 4 * kMiB});
-  EXPECT_EQ(store_.count(), 1u);
-  reader_.Prefetch(Object(0, 64 * kMiB), {8 * kMiB, 10 * kMiB});
-  EXPECT_EQ(store_.count(), 1u);
+TEST_F(ReaderMemoryTest, WhatIsFetchedAheadFillsTheMemoryOnceAndMakesRoomForReaders) {
+  const ObjectId large = Object(100, 64 * kMiB);
+  reader_.Prefetch(large, {0, 64 * kMiB});
+  for (size_t get = 0; get < store_.count(); ++get) store_.Complete(get);
+  const size_t before = store_.count();
+  EXPECT_EQ(reader_.memory().used, 8 * kMiB);
+  EXPECT_EQ(store_.request(before - 1).range.end, 8 * kMiB) << "bytes that nobody has read were dropped";
+
+  EXPECT_TRUE(Costs(1));  // Takes the place of what would have been read last.
+  const ReadOutcome first(reader_, large, {0, kMiB});
+  EXPECT_EQ(first.text(), ContentOf(large, {0, kMiB}));
+  EXPECT_LE(reader_.memory().used, 8 * kMiB);
+}
+
+TEST_F(ReaderMemoryTest, WhatIsReadMakesRoomForWhatIsFetchedAhead) {
+  const ObjectId large = Object(100, 16 * kMiB);
+  reader_.Prefetch(large, {0, 16 * kMiB});
+  for (size_t get = 0; get < store_.count(); ++get) store_.Complete(get);
+  for (uint64_t at = 0; at < 16 * kMiB; at += kMiB) {
+    const ReadOutcome read(reader_, large, {at, at + kMiB});
+    for (size_t get = 0; get < store_.count(); ++get) {
+      if (store_.InFlight(get)) store_.Complete(get);
+    }
+    EXPECT_EQ(read.text(), ContentOf(large, {at, at + kMiB}));
+  }
+  uint64_t fetched = 0;
+  for (size_t get = 0; get < store_.count(); ++get) fetched += store_.request(get).range.size();
+  EXPECT_EQ(fetched, 16 * kMiB);
+}
+
+TEST_F(ReaderMemoryTest, AReaderNeverWaitsBehindWhatIsFetchedAhead) {
+  reader_.Prefetch(Object(100, 64 * kMiB), {0, 64 * kMiB});
+  const size_t before = store_.count();
+  const ReadOutcome read(reader_, Object(1, kMiB), {0, kMiB});
+  ASSERT_EQ(store_.count(), before + 1) << "all memory is in flight: this one runs beyond it";
+  store_.Complete(before);
+  EXPECT_EQ(read.text(), ContentOf(Object(1, kMiB), {0, kMiB}));
+}
+
+TEST_F(ReaderMemoryTest, AllMemoryIsGivenBackWhenNobodyReads) {
+  for (int i = 0; i < 4; ++i) Costs(i);
+  reader_.Prefetch(Object(100, 64 * kMiB), {0, 2 * kMiB});
+  for (size_t get = 0; get < store_.count(); ++get) {
+    if (store_.InFlight(get)) store_.Complete(get);
+  }
+  clock_.Advance(absl::Seconds(9));
+  reader_.Tick();
+  EXPECT_EQ(reader_.memory().used, 6 * kMiB);
+  for (int second = 0; second < 75; ++second) {
+    clock_.Advance(absl::Seconds(1));
+    reader_.Tick();
+  }
+  EXPECT_EQ(reader_.memory().used, 0u);
+  EXPECT_EQ(reader_.memory().mapped, 0u);
 }
 
 TEST_F(ReaderMemoryTest, AFailedOrCancelledFetchGivesItsMemoryBack) {
@@ -140,7 +187,7 @@ TEST(ReaderTinyMemoryTest, AReadLargerThanTheMemoryIsServed) {
   ManualStore store;
   FakeClock clock;
   ReadMetrics metrics;
-  Reader reader(store, clock, metrics, ReaderSettings{.memory_bytes = 1, .fetches_beyond_memory = 1});
+  Reader reader(store, clock, metrics, ReaderSettings{.memory_bytes = 1, .beyond_memory_bytes = 0});
   const ObjectId object = Object(0, 64 * kMiB);
   const ByteRange range{3 * kMiB + 1, 30 * kMiB};
   ReadOutcome read(reader, object, range);

@@ -91,10 +91,9 @@ class ReaderPropertyTest : public ::testing::Test {
                  ReaderSettings{.bucket_url = "oss://b",
                                 .memory_bytes = 512 << 10,
                                 .block_bytes = 4096,
-                                .whole_object_bytes = 64 << 10,
                                 .fetch_bytes = 32 << 10,
-                                .readahead_bytes = 64 << 10,
-                                .fetches_beyond_memory = 4}};
+                                .beyond_memory_bytes = 128 << 10,
+                                .streams = {.whole_object_bytes = 64 << 10}}};
 };
 
 TEST_F(ReaderPropertyTest, EveryByteIsRight) {

@@ -49,7 +49,7 @@ TEST(StatusDocumentTest, HasTheDocumentedFields) {
     "index":{"keys":0,"files":0,"directories":0,"bytes":0,"skipped":{},"built_at":"","build_seconds":0.0,
              "list_requests":0,"list_streams_peak":0,"image_bytes":0,"table_bytes":0},
     "store":{"requests":{"GET":0,"LIST":0,"HEAD":0,"PUT":0,"DELETE":0,"POST":0},"bytes_in":0,"bytes_out":0,
-             "retries":0,"throttled":0,"errors":0,"in_flight":0},
+             "retries":0,"throttled":0,"errors":0,"in_flight":0,"hedged":0,"stalled":0},
     "read":{"requests":0,"bytes":0,"from_memory":0,"from_disk":0,"from_store":0,"streams":0,"stale_objects":0,"errors":0},
     "memory":{"budget":0,"used":0,"limit":0},"cache":{"dir":"","capacity":0,"used":0},"last_error":""})");
   const Json document = Json::parse(StatusDocument().ToJson()).flatten();

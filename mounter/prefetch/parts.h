@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mounter/base/byte_range.h"
+#include "mounter/prefetch/link_estimate.h"
+
+namespace bucketvol {
+
+inline constexpr uint64_t kMinPartBytes = 1 << 20;
+
+/// How long one GET of a stream should be: what a connection brings in 160 ms, but not more than makes the
+/// wait for the first byte small beside it. A power of two from 1 MiB to `part_max`.
+uint64_t PartBytes(const LinkEstimate& link, uint64_t part_max);
+
+/// The same for a stream with that window: short enough that 16 of them are in flight, because one
+/// connection alone is slow.
+uint64_t PartBytes(const LinkEstimate& link, uint64_t part_max, uint64_t window);
+
+/// What ends a range that is cut into parts.
+enum class RangeEnd {
+  kOpen,   // More will follow: only whole parts are cut.
+  kFixed,  // Nothing will follow: the rest becomes a short part.
+};
+
+/// Cuts `range` of an object into parts that end at multiples of `part_bytes`, and appends them to `parts`.
+/// The last ones before the end of the object are shorter, so that they end together. Returns the end of what
+/// was cut.
+uint64_t CutIntoParts(ByteRange range, RangeEnd end, uint64_t part_bytes, uint64_t object_size,
+                      std::vector<ByteRange>& parts);
+
+}  // namespace bucketvol

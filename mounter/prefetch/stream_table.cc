@@ -1,0 +1,259 @@
+#include "mounter/prefetch/stream_table.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "mounter/prefetch/parts.h"
+#include "mounter/prefetch/stream.h"
+#include "mounter/prefetch/stride_detector.h"
+#include "mounter/prefetch/whole_sweep.h"
+
+namespace bucketvol {
+
+namespace {
+
+constexpr int kDecidingDescents = 3;
+// Runs that readers left for another place, each this long, before the whole object is fetched.
+constexpr uint64_t kLongRun = 2 << 20;
+constexpr int kRunsLeft = 4;
+constexpr int kPartsLeft = 2;  // When the object is known to be made of parts.
+constexpr absl::Duration kIdle = absl::Seconds(10);
+constexpr absl::Duration kLeftBehind = absl::Seconds(1);
+// A gap is read through when a request of its own would cost as much.
+constexpr uint64_t kReadThrough = 1 << 20;
+
+}  // namespace
+
+class StreamTable::Impl {
+ public:
+  Impl(uint64_t size, const StreamSettings& settings)
+      : size_(size),
+        mirror_((size + settings.part_max - 1) / settings.part_max * settings.part_max),
+        settings_(settings),
+        strides_(size),
+        sweep_(size) {}
+
+  Plan Note(StreamRead read);
+  void Refused(ByteRange range);
+  void SetBoundaries(std::vector<uint64_t> offsets) { boundaries_ = std::move(offsets); }
+  std::vector<ByteRange> Abandoned(absl::Duration now);
+  std::vector<ByteRange> AbandonAll();
+  uint64_t ScheduledAhead() const;
+  int active_streams() const;
+  uint64_t streams_begun() const { return streams_begun_; }
+
+ private:
+  // Streams of descending readers live in a mirror.
+  struct Slot {
+    Stream stream;
+    bool mirrored;
+    bool left = false;  // A reader jumped elsewhere from here, and nobody went on since.
+  };
+
+  ByteRange Mirrored(ByteRange range) const { return {mirror_ - range.end, mirror_ - range.begin}; }
+  StreamRead InMirror(StreamRead read) const {
+    read.range = Mirrored(read.range);
+    return read;
+  }
+  ByteRange Seen(const Slot& slot, ByteRange range) const { return slot.mirrored ? Mirrored(range) : range; }
+  Slot* Match(ByteRange read);
+  Slot* Begin(const StreamRead& read, Plan& plan);
+  void Turn(Slot& slot, const StreamRead& read, Plan& plan);
+  void NoteIn(Slot& slot, const StreamRead& read, Plan& plan);
+  void NoteJump(const StreamRead& read, const Slot* match);
+  bool WantWhole(const StreamRead& read);
+  void PlanBeyond(const StreamRead& read, Plan& plan);
+  std::optional<uint64_t> PartEnd(uint64_t offset) const;
+  Slot& Place(Slot slot);
+
+  const uint64_t size_;
+  const uint64_t mirror_;  // Where offset 0 is in the mirror. A multiple of every part.
+  const StreamSettings settings_;
+  std::vector<Slot> slots_;
+  std::vector<uint64_t> boundaries_;
+  StrideDetector strides_;
+  WholeSweep sweep_;
+  bool sweeping_ = false;
+  size_t advanced_ = 0;  // The slot that got farther last.
+  absl::Duration last_use_;
+  uint64_t streams_begun_ = 0;
+};
+
+std::optional<uint64_t> StreamTable::Impl::PartEnd(uint64_t offset) const {
+  const auto next = std::upper_bound(boundaries_.begin(), boundaries_.end(), offset);
+  if (next == boundaries_.begin() || next == boundaries_.end()) return std::nullopt;
+  return std::min(*next, size_);
+}
+
+StreamTable::Impl::Slot* StreamTable::Impl::Match(ByteRange read) {
+  Slot* best = nullptr;
+  uint64_t least = UINT64_MAX;
+  for (Slot& slot : slots_) {
+    const std::optional<uint64_t> distance = slot.stream.Distance(Seen(slot, read));
+    if (!distance || *distance >= least) continue;
+    least = *distance;
+    best = &slot;
+  }
+  return best;
+}
+
+// Replaces the stream that was used least recently when there is no room.
+StreamTable::Impl::Slot& StreamTable::Impl::Place(Slot slot) {
+  if (slots_.size() < static_cast<size_t>(std::max(settings_.max_streams, 1)))
+    return slots_.emplace_back(std::move(slot));
+  const auto oldest = std::min_element(slots_.begin(), slots_.end(), [](const Slot& a, const Slot& b) {
+    return a.stream.last_use() < b.stream.last_use();
+  });
+  *oldest = std::move(slot);
+  return *oldest;
+}
+
+StreamTable::Impl::Slot* StreamTable::Impl::Begin(const StreamRead& read, Plan& plan) {
+  const bool head = read.range.begin == 0;
+  Slot& slot =
+      Place({Stream(settings_, size_, head ? std::nullopt : PartEnd(read.range.begin), read), false});
+  if (head) {
+    slot.stream.Promote(settings_.window_start, read.now);
+    plan.new_stream = true;
+  }
+  return &slot;
+}
+
+void StreamTable::Impl::NoteIn(Slot& slot, const StreamRead& read, Plan& plan) {
+  if (!slot.mirrored) return slot.stream.Note(read, plan);
+  Plan seen;
+  slot.stream.Note(InMirror(read), seen);
+  plan.demand = Mirrored(seen.demand);
+  plan.demand.end = std::min(plan.demand.end, size_);  // Widened beyond the mirror's edge.
+  plan.new_stream = seen.new_stream;
+  for (const ByteRange& part : seen.ahead) plan.ahead.push_back(Mirrored(part));
+}
+
+// From here on the reader is followed downwards.
+void StreamTable::Impl::Turn(Slot& slot, const StreamRead& read, Plan& plan) {
+  const StreamRead seen = InMirror(read);
+  Stream turned(settings_, mirror_, std::nullopt, seen);
+  turned.Promote(settings_.window_start, read.now);
+  slot = {std::move(turned), true};
+  plan.new_stream = true;
+}
+
+// Notes how readers get from one place to another. A long run that ends in a jump to what is not there yet
+// tells of a reader that takes pieces of the object in its own order.
+void StreamTable::Impl::NoteJump(const StreamRead& read, const Slot* match) {
+  const bool follows =
+      match != nullptr && Seen(*match, read.range).begin <= match->stream.expected() + kReadThrough;
+  if (follows) return strides_.OnNext(read.range);
+  strides_.OnJump(read.range);
+  if (read.stall == Stall::kAbsent && advanced_ < slots_.size() && slots_[advanced_].stream.run() >= kLongRun)
+    slots_[advanced_].left = true;
+}
+
+bool StreamTable::Impl::WantWhole(const StreamRead& read) {
+  const auto left = std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.left; });
+  // Most runs are long: a few are by chance.
+  const bool usual = 2 * static_cast<size_t>(left) >= slots_.size();
+  if (usual && left >= (boundaries_.empty() ? kRunsLeft : kPartsLeft)) sweeping_ = true;
+  // The limit is the share of one of the streams.
+  return sweeping_ && size_ / static_cast<uint64_t>(read.streams) <= read.window_limit;
+}
+
+void StreamTable::Impl::PlanBeyond(const StreamRead& read, Plan& plan) {
+  for (const ByteRange& piece : strides_.Ahead(read.stall, read.window_limit)) plan.ahead.push_back(piece);
+  if (WantWhole(read)) sweep_.Plan(read.link, settings_.part_max, read.now, plan.ahead);
+}
+
+Plan StreamTable::Impl::Note(StreamRead read) {
+  Plan plan;
+  plan.demand = read.range;
+  if (size_ <= settings_.whole_object_bytes) {
+    plan.demand = {0, size_};
+    return plan;
+  }
+  if (settings_.ahead == StreamSettings::Ahead::kOff) return plan;
+  last_use_ = read.now;
+  read.streams = std::max(active_streams(), 1);
+  read.sharing = std::max(read.streams, read.link.streams);
+  Slot* slot = Match(read.range);
+  NoteJump(read, slot);
+  if (slot == nullptr) slot = Begin(read, plan);
+  const bool began = plan.new_stream;
+  const uint64_t expected = slot->stream.expected();
+  NoteIn(*slot, read, plan);
+  if (!slot->mirrored && slot->stream.descents() >= kDecidingDescents) {
+    Turn(*slot, read, plan);
+    NoteIn(*slot, read, plan);
+    plan.new_stream = true;
+  }
+  plan.new_stream |= began;
+  if (plan.new_stream) ++streams_begun_;
+  if (slot->stream.expected() > expected) {
+    slot->left = false;
+    advanced_ = static_cast<size_t>(slot - slots_.data());
+  }
+  PlanBeyond(read, plan);
+  return plan;
+}
+
+void StreamTable::Impl::Refused(ByteRange range) {
+  for (Slot& slot : slots_) {
+    const ByteRange seen = Seen(slot, range);
+    if (slot.stream.expected() <= seen.begin && seen.begin < slot.stream.planned())
+      slot.stream.Replan(seen.begin);
+  }
+  sweep_.Replan(range.begin);
+}
+
+std::vector<ByteRange> StreamTable::Impl::Abandoned(absl::Duration now) {
+  std::vector<ByteRange> left;
+  for (Slot& slot : slots_) {
+    const absl::Duration last = slot.stream.last_use();
+    if (!slot.stream.active() || (now - last < kIdle && last_use_ - last < kLeftBehind)) continue;
+    const ByteRange rest = slot.stream.Abandon();
+    if (!rest.empty()) left.push_back(Seen(slot, rest));
+  }
+  if (sweep_.running() && now - sweep_.last_use() >= kIdle) left.push_back(sweep_.Pause());
+  return left;
+}
+
+std::vector<ByteRange> StreamTable::Impl::AbandonAll() {
+  std::vector<ByteRange> left;
+  for (Slot& slot : slots_) {
+    if (slot.stream.ahead() > 0) left.push_back(Seen(slot, slot.stream.Abandon()));
+  }
+  slots_.clear();
+  if (sweep_.running()) left.push_back(sweep_.Pause());
+  return left;
+}
+
+uint64_t StreamTable::Impl::ScheduledAhead() const {
+  uint64_t bytes = sweep_.in_flight();
+  for (const Slot& slot : slots_) bytes += slot.stream.ahead();
+  return bytes;
+}
+
+int StreamTable::Impl::active_streams() const {
+  return static_cast<int>(
+      std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.stream.active(); }));
+}
+
+StreamTable::StreamTable(uint64_t object_size, const StreamSettings& settings)
+    : impl_(std::make_unique<Impl>(object_size, settings)) {}
+StreamTable::~StreamTable() = default;
+StreamTable::StreamTable(StreamTable&&) noexcept = default;
+StreamTable& StreamTable::operator=(StreamTable&&) noexcept = default;
+
+Plan StreamTable::Note(ByteRange read, Stall stall, const LinkEstimate& link, uint64_t window_limit,
+                       absl::Duration now) {
+  return impl_->Note({read, stall, link, window_limit, now});
+}
+void StreamTable::Refused(ByteRange range) { impl_->Refused(range); }
+void StreamTable::SetBoundaries(std::vector<uint64_t> offsets) { impl_->SetBoundaries(std::move(offsets)); }
+std::vector<ByteRange> StreamTable::Abandoned(absl::Duration now) { return impl_->Abandoned(now); }
+std::vector<ByteRange> StreamTable::AbandonAll() { return impl_->AbandonAll(); }
+uint64_t StreamTable::ScheduledAhead() const { return impl_->ScheduledAhead(); }
+int StreamTable::active_streams() const { return impl_->active_streams(); }
+uint64_t StreamTable::streams_begun() const { return impl_->streams_begun(); }
+
+}  // namespace bucketvol

@@ -1,0 +1,123 @@
+"""What a workload reads through: one of our mounts, or anything else that looks like one, and what reading costs it."""
+import dataclasses
+import json
+import os
+import subprocess
+import tempfile
+
+import rig
+
+
+@dataclasses.dataclass
+class Cost:
+    """What one trial took, beside what the reader saw."""
+    seconds: float
+    delivered: int          # Bytes that the reader got.
+    wire: int               # Bytes of bodies that the server sent.
+    gets: int
+    lists: int
+    in_flight_peak: int
+    client_cpu: float       # The mount's processes, user and system.
+    kernel_cpu: float       # Kernel workers of the whole machine, where loop devices work.
+    server_cpu: float
+    peak_resident: int      # Of the mount's processes together.
+    load: dict = dataclasses.field(default_factory=dict)  # What read_load said.
+
+    @property
+    def rate(self):
+        return self.delivered / self.seconds
+
+    @property
+    def amplification(self):
+        return self.wire / self.delivered
+
+    @property
+    def cpu_per_gb(self):
+        return self.client_cpu / (self.delivered / 1e9)
+
+
+class Volume:
+    """A bucket mounted by bucketvol. An index is kept between mounts, so that a trial does not list again."""
+    name = "bucketvol"
+
+    def __init__(self, space, server, bucket, *options, cgroup=None):
+        self._space, self._server, self._bucket, self._options, self._cgroup = space, server, bucket, options, cgroup
+        self.directory = space.mountpoint
+
+    def mount(self):
+        words = self._space.options(self._server.url, "index_max_age=1h", *self._options)
+        join = self._cgroup.join if self._cgroup else None
+        done = subprocess.run([self._space.bucketvol, "mount", f"s3://{self._bucket}", self.directory, "-o", words],
+                              preexec_fn=join, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"mount -o {words}: {done.stderr.strip()}")
+
+    def umount(self):
+        if os.path.ismount(self.directory):
+            subprocess.run([self._space.bucketvol, "umount", self.directory], check=True)
+
+    def status(self):
+        return json.loads(subprocess.check_output([self._space.bucketvol, "status", self.directory, "--json"]))
+
+    def pids(self):
+        return [pid for pid in self.status()["pid"].values() if pid > 0]
+
+
+def make_cold(volume):
+    """Mounted anew, with nothing of it in any cache."""
+    volume.umount()
+    rig.drop_caches()
+    volume.mount()
+
+
+def observe(volume, server, action):
+    """Runs `action`, which returns the bytes it got and how long that took (and more), and weighs it."""
+    pids = volume.pids()
+    server.reset()
+    client, kernel, serving = [rig.cpu_seconds(pid) for pid in pids], rig.kernel_workers(), rig.cpu_seconds(server.pid)
+    delivered, seconds, load = action()
+    stats = server.stats()
+    return Cost(seconds=seconds, delivered=delivered, wire=stats["bytes_out"], gets=stats["requests"].get("GET", 0),
+                lists=stats["requests"].get("LIST", 0), in_flight_peak=stats["in_flight_peak"],
+                client_cpu=sum(rig.cpu_seconds(pid) - before for pid, before in zip(pids, client)),
+                kernel_cpu=rig.spent_since(kernel), server_cpu=rig.cpu_seconds(server.pid) - serving,
+                peak_resident=sum(rig.peak_resident(pid) for pid in pids), load=load)
+
+
+class Loader:
+    """Runs read_load on files of a directory."""
+
+    def __init__(self, bin_dir):
+        self._program = os.path.join(os.path.dirname(os.path.abspath(bin_dir)), "bench", "read_load")
+
+    def run(self, directory, files, *flags, accesses=None):
+        """`accesses`: (reader, file, offset, length) each; length None is to the end of the file. Errors of reading are in
+        the result; anything else is raised."""
+        with tempfile.TemporaryDirectory(prefix="bucketvol-bench-") as scratch:
+            command = [self._program, "--directory", directory, "--files", _write(scratch, "files", files), *map(str, flags)]
+            if accesses is not None:
+                lines = [f"{reader} {file} {offset} {'-' if length is None else length}" for reader, file, offset, length in accesses]
+                command += ["--accesses", _write(scratch, "accesses", lines)]
+            done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"{' '.join(command)}: exit {done.returncode}")
+        return json.loads(done.stdout)
+
+    def read(self, directory, files, *flags, accesses=None):
+        """As `observe` wants it."""
+        load = self.run(directory, files, *flags, accesses=accesses)
+        if load["errors"] or load["mismatches"]:
+            raise RuntimeError(f"errors {load['errors']}, wrong reads {load['mismatches']}")
+        return load["bytes"], load["seconds"], load
+
+
+def _write(directory, name, lines):
+    path = os.path.join(directory, name)
+    with open(path, "w") as file:
+        file.writelines(line + "\n" for line in lines)
+    return path
+
+
+def keys_of(bin_dir, spec):
+    """The keys of a synthetic bucket, in order."""
+    return subprocess.check_output([os.path.join(bin_dir, "bucketd"), "keys", spec], text=True).split()

@@ -18,6 +18,7 @@
 #include "mounter/cli/arguments.h"
 #include "mounter/cli/command_context.h"
 #include "mounter/cli/console.h"
+#include "mounter/cli/credentials_command.h"
 #include "mounter/cli/exit_code.h"
 #include "mounter/cli/help.h"
 #include "mounter/cli/index_command.h"
@@ -98,7 +99,9 @@ absl::Status RunCommand(absl::Span<const std::string> words, Console& console) {
   if (command == "index") return RunIndex(rest, console);
   if (command == "help" || command == "--help" || command == "-h") return RunHelp(rest);
   std::vector<absl::string_view> flags;
-  if (command == "mount")
+  if (command == "credentials")
+    flags = {};
+  else if (command == "mount")
     flags = {"--foreground"};
   else if (command == "umount")
     flags = {"--lazy", "--force"};
@@ -109,6 +112,7 @@ absl::Status RunCommand(absl::Span<const std::string> words, Console& console) {
   ASSIGN_OR_RETURN(const auto arguments, Parse(rest, flags));
   if (!arguments) return absl::OkStatus();
   if (command == "mount") return RunMount(MakeContext(), *arguments, console);
+  if (command == "credentials") return RunCredentials(MakeContext(), *arguments);
   if (command == "umount") return RunUmount(*arguments, console);
   if (command == "status") return RunStatus(*arguments, console);
   Print(arguments->Has("--json") ? VersionJson() : VersionText());

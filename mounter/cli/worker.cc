@@ -19,8 +19,8 @@
 #include "mounter/cli/mount_status.h"
 #include "mounter/cli/store_stack.h"
 #include "mounter/cli/ticker.h"
-#include "mounter/image/image_sequence.h"
 #include "mounter/cli/worker_sandbox.h"
+#include "mounter/image/image_sequence.h"
 #include "mounter/image/image_server.h"
 #include "mounter/sandbox/sandbox.h"
 
@@ -60,7 +60,8 @@ Worker::Worker(Channel guard, const Clock& clock)
     : guard_(std::move(guard)),
       clock_(clock),
       cancellation_(std::make_shared<Cancellation>()),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      credential_change_(clock, cancellation_) {}
 
 Worker::~Worker() = default;
 
@@ -90,6 +91,7 @@ absl::Status Worker::Work() {
   ASSIGN_OR_RETURN(VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
   ChooseCertificates(spec.options);
   options_ = spec.options;
+  proxy_credentials_ = spec.proxy_credentials;
   SetLogging({.level = LevelOf(options_.log_level)});
   RETURN_IF_ERROR(EnterWorkerSandbox(spec));
   std::thread listener([this] { Listen(); });
@@ -100,18 +102,21 @@ absl::Status Worker::Work() {
   }
   WakeListener();
   listener.join();
+  cancellation_->Cancel();  // A change of credentials that still waits for the service.
   return status;
 }
 
 absl::Status Worker::Serve(const VolumeSpec& spec, UniqueFd fuse) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<StoreStack> stack, StoreStack::Make(spec, clock_));
+  ASSIGN_OR_RETURN(const std::shared_ptr<StoreStack> stack, StoreStack::Make(spec, clock_));
   {
     absl::MutexLock lock(&mu_);
     store_ = &stack->store();
+    stack_ = stack;
   }
   absl::Cleanup forget_store = [&] {
     absl::MutexLock lock(&mu_);
     store_ = nullptr;
+    stack_ = nullptr;
   };
   LogInfo("serving ", options_.source.ToString(), " from ", stack->store().Route());
   const absl::Time asked = clock_.WallNow();
@@ -253,9 +258,34 @@ void Worker::Listen() {
 }
 
 void Worker::OnMessage(const Message& message) {
+  if (message.Is(MessageType::kNewCredentials)) return ChangeCredentials(message.Strings(1)[0]);
   if (!message.Is(MessageType::kWorkerStatus)) return;
   const auto body = message.BodyAs<WorkerStatusBody>();
   (void)guard_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {Status()})).ok();
+}
+
+void Worker::ChangeCredentials(const std::string& bytes) {
+  const auto answer = [this](const absl::Status& status, const Secret& spec) {
+    if (status.ok())
+      LogInfo("new credentials are in use");
+    else
+      LogWarning(status.message());
+    ResultBody body;
+    body.code = status.ok() ? ResultCode::kOk : ResultCode::kFailed;
+    (void)guard_
+        .SendWaiting(EncodeMessage(MessageType::kCredentialsChecked, body,
+                                   {Printable(status.message(), 4096), spec.Reveal()}))
+        .ok();
+  };
+  absl::ReleasableMutexLock lock(&mu_);
+  const std::shared_ptr<StoreStack> stack = stack_;
+  lock.Release();
+  if (stack == nullptr)
+    return answer(absl::UnavailableError("the mount is not served yet; try again"), Secret());
+  VolumeSpec spec;
+  spec.options = options_;
+  spec.proxy_credentials = proxy_credentials_;
+  credential_change_.Start(std::move(spec), bytes, stack, answer);
 }
 
 void Worker::TellProgress() {

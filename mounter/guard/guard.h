@@ -54,6 +54,7 @@ class Guard {
     Channel channel;
     bool wants_status = false;
     bool wants_end = false;
+    bool wants_credentials = false;
   };
   using Handler = void (Guard::*)();
 
@@ -78,6 +79,11 @@ class Guard {
   void OnSignal();
   void OnMountTableChange();
   void OnTime();
+
+  // New credentials (guard_credentials.cc).
+  void OnNewCredentials(Client& client, const Message& message);
+  void OnCredentialsChecked(const Message& message);
+  void AnswerCredentials(ResultCode code, const std::string& text);
 
   // What to do.
   void StartUnmount(int flags);

@@ -51,6 +51,7 @@ void Guard::OnWorkerMessage() {
   const Channel::Received received = worker_->channel().Receive(message);
   if (received == Channel::Received::kClosed) return DismissWorker();
   if (received == Channel::Received::kNothing) return;
+  if (message.Is(MessageType::kCredentialsChecked)) return OnCredentialsChecked(message);
   if (message.Is(MessageType::kProgress)) {
     if (control_.open())
       (void)control_.Send(EncodePacket(MessageType::kProgress, message.body, message.payload)).ok();
@@ -96,6 +97,7 @@ void Guard::OnWorkerExit() {
   worker_.reset();
   worker_deadline_ = 0;
   AnswerStatus();
+  AnswerCredentials(ResultCode::kFailed, "worker ended before it could check the credentials; try again");
   switch (phase_) {
     case Phase::kBuilding:
     case Phase::kAttaching:
@@ -167,8 +169,8 @@ void Guard::OnHelperEnd() {
 
 void Guard::OnAttached(Message report) {
   const auto body = report.BodyAs<HelperReport>();
-  // From here on the connection lives as long as the image is mounted, not as long as this process: the image's
-  // data devices hold it. Where there are none, this process does.
+  // From here on the connection lives as long as the image is mounted, not as long as this process: the
+  // image's data devices hold it. Where there are none, this process does.
   if (plan_.devices > 0) fuse_.mount.Reset();
   meta_.Reset();
   if (body.code != ResultCode::kOk) return Stop(ResultCode::kFailed, report.Strings(1)[0]);

@@ -34,15 +34,17 @@ enum class MessageType : uint16_t {
   kResult = 17,    // ResultBody; strings: text
 
   // Any client -> guard, on the socket of the run directory.
-  kStatus = 32,   // no body
-  kUnmount = 33,  // UnmountBody
+  kStatus = 32,       // no body
+  kUnmount = 33,      // UnmountBody
+  kCredentials = 40,  // strings: spec of which the credentials count (secret); answered by kResult
 
   // Guard -> client.
   kStatusReply = 48,  // GuardStatusBody; strings: mount point, last error, the worker's document (JSON)
 
   // Guard -> worker, on descriptor 3 of the worker.
-  kStart = 64,         // StartBody; strings: spec; descriptors: the FUSE connection
-  kWorkerStatus = 65,  // WorkerStatusBody
+  kStart = 64,           // StartBody; strings: spec; descriptors: the FUSE connection
+  kWorkerStatus = 65,    // WorkerStatusBody
+  kNewCredentials = 72,  // strings: as in kCredentials
 
   // Worker -> guard (and kProgress).
   kImage = 80,              // ImageBody; strings: path of the metadata image; descriptors: the metadata image
@@ -50,6 +52,7 @@ enum class MessageType : uint16_t {
   kWorkerStatusReply = 82,  // WorkerStatusBody; strings: the document (JSON)
   kSessionEnded = 83,       // The kernel closed the FUSE connection: nothing is mounted any more.
   kWarning = 84,            // strings: text for the user; passed on to the command line
+  kCredentialsChecked = 90,  // ResultBody; strings: text, the whole spec with the new credentials (secret)
 };
 
 struct MessageHeader {

@@ -3,10 +3,12 @@ import glob
 import os
 import shutil
 import subprocess
+import unittest
 
 import rig
 
 
+@unittest.skipIf(rig.is_sanitized(), "built with a sanitizer")
 class BundleTest(rig.MountTest):
     def setUp(self):
         super().setUp()

@@ -2,6 +2,7 @@
 import glob
 import os
 import re
+import unittest
 
 import rig
 
@@ -33,6 +34,7 @@ def places_in_memory(pid, needle):
     return found
 
 
+@unittest.skipIf(rig.is_sanitized(), "built with a sanitizer")
 class SecurityTest(rig.MountTest):
     def setUp(self):
         super().setUp()

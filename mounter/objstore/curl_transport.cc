@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "mounter/base/file.h"
 #include "mounter/base/status_macros.h"
+#include "mounter/objstore/address_book.h"
 #include "mounter/objstore/poller.h"
 #include "mounter/objstore/transfer_failure.h"
 #include "mounter/objstore/transfer_watch.h"
@@ -55,8 +56,9 @@ struct Transfer {
 // One thread with its own connections.
 class CurlLoop {
  public:
-  CurlLoop(const TransportSettings& settings, const Clock& clock, Poller poller)
+  CurlLoop(const TransportSettings& settings, const Clock& clock, AddressBook& addresses, Poller poller)
       : settings_(settings),
+        addresses_(addresses),
         limits_{settings.connect_timeout, settings.first_byte_timeout, settings.stall_timeout},
         clock_(clock),
         poller_(std::move(poller)),
@@ -208,12 +210,14 @@ class CurlLoop {
 
   static int OnSocket(CURL*, curl_socket_t fd, int what, void* loop, void*);
   static int OnTimer(CURLM*, long milliseconds, void* loop);
+  static curl_socket_t OnOpenSocket(void* transfer, curlsocktype, curl_sockaddr* address);
   static int OnCloseSocket(void* loop, curl_socket_t fd);
   static int OnConnected(void* transfer, char*, char*, int, int);
   static size_t OnHeader(char* data, size_t, size_t size, void* transfer);
   static size_t OnBody(char* data, size_t, size_t size, void* transfer);
 
   const TransportSettings& settings_;
+  AddressBook& addresses_;
   const TransferLimits limits_;
   const Clock& clock_;
   std::atomic<int> in_flight_{0};
@@ -259,6 +263,8 @@ std::unique_ptr<Transfer> CurlLoop::MakeTransfer() {
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, settings_.check_certificate ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, settings_.check_certificate ? 2L : 0L);
   if (!settings_.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, settings_.ca_file.c_str());
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, OnOpenSocket);
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, transfer.get());
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, OnCloseSocket);
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, this);
   curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, OnConnected);
@@ -327,6 +333,20 @@ int CurlLoop::OnTimer(CURLM*, long milliseconds, void* loop) {
   self.timer_ =
       milliseconds < 0 ? absl::InfiniteDuration() : self.clock_.Elapsed() + absl::Milliseconds(milliseconds);
   return 0;
+}
+
+curl_socket_t CurlLoop::OnOpenSocket(void* data, curlsocktype, curl_sockaddr* address) {
+  const auto& transfer = *static_cast<Transfer*>(data);
+  if (transfer.proxy.empty()) {
+    const std::string host(OriginOf(transfer.request.url).host);
+    const SocketAddress offered = SocketAddress::Of(&address->addr, address->addrlen);
+    const SocketAddress picked = transfer.loop->addresses_.InTurn(host, offered);
+    std::memcpy(&address->addr, &picked.storage,
+                picked.size);  // Of the same family, and so of the same size.
+  }
+  const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (fd >= 0) transfer.loop->poller_.Opened(fd);
+  return fd;
 }
 
 int CurlLoop::OnCloseSocket(void* loop, curl_socket_t fd) {
@@ -418,9 +438,9 @@ absl::Status CurlLoop::Outcome(const Transfer& transfer, CURLcode code) const {
 class CurlTransport final : public HttpTransport {
  public:
   CurlTransport(const TransportSettings& settings, const Clock& clock, std::vector<Poller> pollers)
-      : settings_(settings) {
+      : settings_(settings), addresses_(clock) {
     for (Poller& poller : pollers)
-      loops_.push_back(std::make_unique<CurlLoop>(settings_, clock, std::move(poller)));
+      loops_.push_back(std::make_unique<CurlLoop>(settings_, clock, addresses_, std::move(poller)));
   }
 
   void Send(HttpRequest request, HttpResponseSink* sink) override {
@@ -436,6 +456,7 @@ class CurlTransport final : public HttpTransport {
 
  private:
   const TransportSettings settings_;
+  AddressBook addresses_;
   std::vector<std::unique_ptr<CurlLoop>> loops_;
 };
 

@@ -61,7 +61,7 @@ class HedgedStore::Call : public std::enable_shared_from_this<Call> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_.mu_);
   std::shared_ptr<Leg> LoserLocked(const Leg& ahead) ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_.mu_);
   void EndDelivery();
-  bool DecideLocked(const Leg& leg, const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_.mu_);
+  bool DecideLocked(const Leg& leg, absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_.mu_);
   std::shared_ptr<Leg> TakeLocked(const Leg& leg) ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_.mu_);
   absl::Status Stalled(const Leg& leg) const;
   void Give();
@@ -212,15 +212,15 @@ std::shared_ptr<HedgedStore::Leg> HedgedStore::Call::TakeLocked(const Leg& leg) 
   return older_;
 }
 
-// Sets the result if the end of this leg is the end of the call.
-bool HedgedStore::Call::DecideLocked(const Leg& leg, const absl::Status& status) {
+// Sets the result, and takes `status` for it, if the end of this leg is the end of the call.
+bool HedgedStore::Call::DecideLocked(const Leg& leg, absl::Status& status) {
   const bool twin_goes_on = older_ != nullptr && !older_->dropped;
   if (position_ == request_.range.end) {
     result_ = absl::OkStatus();
   } else if (twin_goes_on && (leg.dropped || IsRetryable(status))) {
     return false;
   } else {
-    result_ = status.ok() ? absl::DataLossError("fewer bytes than asked for") : status;
+    result_ = status.ok() ? absl::DataLossError("fewer bytes than asked for") : std::move(status);
   }
   return true;
 }
@@ -236,7 +236,7 @@ absl::Status HedgedStore::Call::Stalled(const Leg& leg) const {
 
 void HedgedStore::Call::Give() {
   if (request_.cancellation) request_.cancellation->RemoveAction(cancel_action_);
-  sink_->OnDone(*result_);
+  sink_->OnDone(*std::move(result_));
 }
 
 void HedgedStore::Call::JudgeLocked(HedgePolicy& policy, absl::Duration now) {

@@ -37,15 +37,24 @@ absl::StatusOr<Poller> Poller::Make() {
   return Poller(std::move(epoll), std::move(wake));
 }
 
-void Poller::Watch(int fd, Interest interest) {
+Poller::Entry& Poller::EntryOf(int fd) {
   if (entries_.size() <= static_cast<size_t>(fd)) entries_.resize(static_cast<size_t>(fd) + 1);
-  Entry& entry = entries_[static_cast<size_t>(fd)];
+  return entries_[static_cast<size_t>(fd)];
+}
+
+void Poller::Opened(int fd) { EntryOf(fd) = {.connection = true}; }
+
+void Poller::Watch(int fd, Interest interest) {
+  Entry& entry = EntryOf(fd);
   entry.wanted = (interest.read ? EPOLLIN : 0u) | (interest.write ? EPOLLOUT : 0u);
   if (entry.wanted != 0 && entry.registered != entry.wanted) Register(fd, entry.wanted);
 }
 
 void Poller::Forget(int fd) {
-  if (static_cast<size_t>(fd) < entries_.size()) entries_[static_cast<size_t>(fd)].wanted = 0;
+  if (static_cast<size_t>(fd) >= entries_.size()) return;
+  Entry& entry = entries_[static_cast<size_t>(fd)];
+  entry.wanted = 0;
+  if (!entry.connection && entry.registered != 0) Register(fd, 0);
 }
 
 void Poller::Closing(int fd) {

@@ -14,11 +14,15 @@ namespace bucketvol {
 
 /// Waits for descriptors of one thread to become ready, by epoll.
 ///
-/// Only Wake may be called by other threads. Forgotten descriptors stay registered with the kernel until an
-/// event comes for them: a connection that goes from one request to the next costs no system call.
+/// Only Wake may be called by other threads. Forgotten connections stay registered with the kernel until an
+/// event comes for them: one that goes from one request to the next costs no system call.
 class Poller {
  public:
   static absl::StatusOr<Poller> Make();
+
+  /// `fd` is a connection, and Closing will be called before it is closed. Others are unknown to the kernel
+  /// as soon as they are forgotten: they may be closed by somebody who does not tell.
+  void Opened(int fd);
 
   struct Interest {
     bool read = false;
@@ -42,15 +46,18 @@ class Poller {
   void Wake();
 
  private:
+  struct Entry {
+    uint32_t wanted = 0;      // What Watch asked for; 0: forgotten.
+    uint32_t registered = 0;  // What the kernel knows.
+    bool connection = false;  // See Opened.
+  };
+
   Poller(UniqueFd epoll, UniqueFd wake) : epoll_(std::move(epoll)), wake_(std::move(wake)) {}
+  Entry& EntryOf(int fd);
   void Register(int fd, uint32_t events);
 
   UniqueFd epoll_;
   UniqueFd wake_;
-  struct Entry {
-    uint32_t wanted = 0;      // What Watch asked for; 0: forgotten.
-    uint32_t registered = 0;  // What the kernel knows.
-  };
   std::vector<Entry> entries_;  // By descriptor.
 };
 

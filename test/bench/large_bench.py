@@ -30,9 +30,8 @@ def stream(bench):
     spec = big_spec(bench.long)
     with bench.served(spec, "oss") as (server, ours):
         keys = bench.keys(spec)
-        path = os.path.join(ours.directory, keys[0])
         reads = {
-            "dd bs=1M": lambda: dd(path),
+            "dd bs=1M": lambda: dd(os.path.join(ours.directory, keys[0])),
             "256 KiB buffered": lambda: bench.load.read(ours.directory, keys, "--block", "256KiB", accesses=[(0, 0, 0, None)]),
             "O_DIRECT 1 MiB": lambda: bench.load.read(ours.directory, keys, "--block", "1MiB", "--style", "direct",
                                                       accesses=[(0, 0, 0, None)]),
@@ -163,12 +162,11 @@ def abandoned(bench):
     """A reader that stops half-way, seeks away, and closes."""
     spec = big_spec(False)
     with bench.served(spec, "oss") as (server, ours):
-        path = os.path.join(ours.directory, bench.keys(spec)[0])
         excess, closing, idle, seek = [], [], [], []
         for _ in range(bench.short(1, 3)):
             volume.make_cold(ours)
             server.reset()
-            read = read_and_stop(path, server, closing, seek)
+            read = read_and_stop(os.path.join(ours.directory, bench.keys(spec)[0]), server, closing, seek)
             excess.append((server.stats()["bytes_out"] - read) / MIB)
             time.sleep(10)
             idle.append(ours.status()["memory"]["used"] / MIB)

@@ -1,9 +1,12 @@
 """The rig of the benchmarks: a bucketd to serve, a child to measure, and what the kernel says about it."""
+import contextlib
+import fcntl
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -154,6 +157,18 @@ class Workspace:
         return ",".join([f"url={url}", "anonymous", f"state_dir={self.path}/state", f"run_dir={self.path}/run", *more])
 
 
+@contextlib.contextmanager
+def alone():
+    """Keeps a second run on this machine waiting: caches are dropped for all."""
+    with open("/tmp/bucketvol-bench.lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("another run is measuring on this machine: waiting for its end", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def drop_caches():
     os.sync()
     with open("/proc/sys/vm/drop_caches", "w") as file:
@@ -171,6 +186,13 @@ def cpu_seconds(pid):
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def busy_seconds():
+    """Processor time of the whole machine that was not idle, or was taken by its host."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / TICKS
 
 
 def kernel_workers():

@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import re
+import statistics
 import sys
 import time
 
@@ -17,10 +18,12 @@ import loops_bench
 import memory_bench
 import mount_bench
 import peers
+import rig
 import server_bench
 import small_bench
 import store_bench
 
+DISTURBED = 0.1  # Share of the machine from which on others spoil what is measured.
 UNITS = {"": 1, "KB": 1000, "MB": 1000 ** 2, "GB": 1000 ** 3}
 
 
@@ -78,17 +81,18 @@ def measure(bench, name, workload, out):
     earlier = load_earlier(path)
     begin = time.monotonic()
     rows = []
+    bench.others.clear()
     try:
         for row in workload(bench):
             if row.get("hash") in earlier:
                 row["before"] = earlier[row["hash"]]
             rows.append(row)
     except Exception as error:  # pylint: disable=broad-except  The other workloads shall be measured all the same.
-        rows.append({"name": f"{name}: failed", "value": str(error)[:200], "bar": "", "reached": False})
+        rows.append({"name": f"{name}: failed", "value": str(error)[:300], "bar": "", "reached": False})
     if rows:
         with open(path, "w") as file:
             json.dump({"workload": name, "long": bench.long, "seconds": time.monotonic() - begin,
-                       "calibration": bench.calibration, "rows": rows}, file, indent=1)
+                       "calibration": bench.calibration, "others": bench.others, "rows": rows}, file, indent=1)
     return rows
 
 
@@ -107,12 +111,19 @@ def main():
     bench = bench_context.Bench(arguments.bin, arguments.long, arguments.total, arguments.trials,
                                 [] if arguments.no_peers else peers.installed(), arguments.memory_option)
     everything = []
-    for name, workload in chosen(arguments.only).items():
-        everything += measure(bench, name, workload, arguments.out)
+    disturbed = {}
+    with rig.alone():
+        for name, workload in chosen(arguments.only).items():
+            everything += measure(bench, name, workload, arguments.out)
+            if bench.others and statistics.median(bench.others) > DISTURBED:
+                disturbed[name] = statistics.median(bench.others)
     if not everything:
         sys.exit(f"no benchmark is called {arguments.only}")
     print()
     print_table(everything)
+    if disturbed:
+        print("\nother processes took much of the machine, so that times are worth little: " +
+              ", ".join(f"{name} {share:.0%}" for name, share in disturbed.items()))
     if bench.calibration:
         print(f"\ncap of all connections {bench.total / 1e6:.0f} MB/s; a raw reader gets {bench.calibration['ceiling'] / 1e6:.0f} MB/s")
 

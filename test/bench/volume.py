@@ -2,8 +2,10 @@
 import dataclasses
 import json
 import os
+import resource
 import subprocess
 import tempfile
+import time
 
 import rig
 
@@ -20,6 +22,7 @@ class Cost:
     client_cpu: float       # The mount's processes, user and system.
     kernel_cpu: float       # Kernel workers of the whole machine, where loop devices work.
     server_cpu: float
+    others: float           # Share of the machine that went to processes that are no part of the trial.
     peak_resident: int      # Of the mount's processes together.
     load: dict = dataclasses.field(default_factory=dict)  # What read_load said.
 
@@ -43,14 +46,19 @@ class Volume:
     def __init__(self, space, server, bucket, *options, cgroup=None):
         self._space, self._server, self._bucket, self._options, self._cgroup = space, server, bucket, options, cgroup
         self.directory = space.mountpoint
+        self._mounts = 0
 
     def mount(self):
+        """At a directory of its own each time: a mount namespace that somebody makes meanwhile keeps the last mount alive."""
+        self._mounts += 1
+        self.directory = f"{self._space.mountpoint}{self._mounts}"
+        os.mkdir(self.directory)
         words = self._space.options(self._server.url, "index_max_age=1h", *self._options)
         join = self._cgroup.join if self._cgroup else None
         done = subprocess.run([self._space.bucketvol, "mount", f"s3://{self._bucket}", self.directory, "-o", words],
                               preexec_fn=join, stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
-            raise RuntimeError(f"mount -o {words}: {done.stderr.strip()}")
+            raise RuntimeError(f"{done.stderr.strip()} (mounting with -o {words})")
 
     def umount(self):
         if os.path.ismount(self.directory):
@@ -70,18 +78,41 @@ def make_cold(volume):
     volume.mount()
 
 
+class Meter:
+    """Reads the processor times of all that takes part in a trial."""
+
+    def __init__(self, pids, server_pid):
+        self._pids, self._server_pid = pids, server_pid
+        self._wall, self._busy, self._kernel = time.monotonic(), rig.busy_seconds(), rig.kernel_workers()
+        self._client, self._server, self._reader = self._client_seconds(), rig.cpu_seconds(server_pid), _children_seconds()
+
+    def _client_seconds(self):
+        return sum(rig.cpu_seconds(pid) for pid in self._pids)
+
+    def read(self):
+        """Seconds since the meter was made, and the share of the machine that others had."""
+        wall = (time.monotonic() - self._wall) * os.cpu_count()
+        spent = {"client_cpu": self._client_seconds() - self._client, "server_cpu": rig.cpu_seconds(self._server_pid) - self._server,
+                 "kernel_cpu": rig.spent_since(self._kernel)}
+        known = sum(spent.values()) + _children_seconds() - self._reader
+        return {**spent, "others": max(0.0, rig.busy_seconds() - self._busy - known) / wall}
+
+
+def _children_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def observe(volume, server, action):
     """Runs `action`, which returns the bytes it got and how long that took (and more), and weighs it."""
     pids = volume.pids()
     server.reset()
-    client, kernel, serving = [rig.cpu_seconds(pid) for pid in pids], rig.kernel_workers(), rig.cpu_seconds(server.pid)
+    meter = Meter(pids, server.pid)
     delivered, seconds, load = action()
-    stats = server.stats()
+    times, stats = meter.read(), server.stats()
     return Cost(seconds=seconds, delivered=delivered, wire=stats["bytes_out"], gets=stats["requests"].get("GET", 0),
                 lists=stats["requests"].get("LIST", 0), in_flight_peak=stats["in_flight_peak"],
-                client_cpu=sum(rig.cpu_seconds(pid) - before for pid, before in zip(pids, client)),
-                kernel_cpu=rig.spent_since(kernel), server_cpu=rig.cpu_seconds(server.pid) - serving,
-                peak_resident=sum(rig.peak_resident(pid) for pid in pids), load=load)
+                peak_resident=sum(rig.peak_resident(pid) for pid in pids), load=load, **times)
 
 
 class Loader:

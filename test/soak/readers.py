@@ -96,7 +96,8 @@ def main():
     if os.geteuid() != 0:
         print("skipped: mounting needs root")
         sys.exit(SKIPPED)
-    found = soak(arguments.bin, arguments.seconds)
+    with rig.alone():
+        found = soak(arguments.bin, arguments.seconds)
     print("\n".join(found) or "no wrong byte, no error")
     sys.exit(1 if found else 0)
 

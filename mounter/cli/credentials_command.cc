@@ -9,10 +9,10 @@
 #include "mounter/cli/exit_code.h"
 #include "mounter/cli/guard_finder.h"
 #include "mounter/cli/mount_point.h"
+#include "mounter/cli/mount_status.h"
 #include "mounter/objstore/credentials_chain.h"
 #include "mounter/options/option_words.h"
 #include "mounter/options/source.h"
-#include "mounter/telemetry/status_document.h"
 
 namespace bucketvol {
 namespace {
@@ -41,14 +41,12 @@ absl::StatusOr<CredentialSettings> ParseWords(const CommandContext& context, con
 }
 
 absl::StatusOr<std::string> BucketOf(const GuardProcess& guard) {
-  ASSIGN_OR_RETURN(const Channel channel, ConnectToGuard(guard));
-  Message reply;
-  if (!channel.Send(EncodePacket(MessageType::kStatus, "", "")).ok() ||
-      channel.ReceiveWaiting(reply, kAnswerLimitMs) != Channel::Received::kMessage) {
-    return absl::UnavailableError(absl::StrCat("guard of ", guard.mount_point, " does not answer"));
+  ASSIGN_OR_RETURN(const GuardReport report, AskForReport(guard));
+  if (report.body.protocol < kProtocolCredentials) {
+    return absl::UnimplementedError(absl::StrCat(
+        "guard is of a version that cannot do that; unmount and mount again: ", guard.mount_point));
   }
-  ASSIGN_OR_RETURN(const StatusDocument status, StatusDocument::FromJson(reply.Strings(3)[2]));
-  ASSIGN_OR_RETURN(const Source source, ParseSource(status.source));
+  ASSIGN_OR_RETURN(const Source source, ParseSource(MountStatus(report).source));
   return source.bucket;
 }
 
@@ -75,14 +73,9 @@ absl::Status RunCredentials(const CommandContext& context, const Arguments& argu
   if (!guard) return absl::NotFoundError(absl::StrCat("not mounted by bucketvol: ", mount_point));
   ASSIGN_OR_RETURN(settings.bucket, BucketOf(*guard));
   ASSIGN_OR_RETURN(const Secret spec, FindCredentials(context, settings));
-  ASSIGN_OR_RETURN(const Channel channel, ConnectToGuard(*guard));
-  Message result;
-  if (!channel.Send(EncodePacket(MessageType::kCredentials, "", JoinStrings({spec.Reveal()}))).ok() ||
-      channel.ReceiveWaiting(result, kAnswerLimitMs) != Channel::Received::kMessage) {
-    return absl::UnavailableError(absl::StrCat("guard of ", mount_point, " does not answer"));
-  }
-  if (result.BodyAs<ResultBody>().code == ResultCode::kOk) return absl::OkStatus();
-  return absl::FailedPreconditionError(result.Strings(1)[0]);
+  const std::string packet = EncodePacket(MessageType::kCredentials, "", JoinStrings({spec.Reveal()}));
+  ASSIGN_OR_RETURN(const Message answer, AskGuard(*guard, packet, MessageType::kResult, kAnswerLimitMs));
+  return StatusOfResult(answer);
 }
 
 }  // namespace bucketvol

@@ -25,6 +25,7 @@
 #include "mounter/cli/mount_command.h"
 #include "mounter/cli/status_command.h"
 #include "mounter/cli/umount_command.h"
+#include "mounter/cli/upgrade_command.h"
 #include "mounter/cli/version.h"
 #include "mounter/cli/worker.h"
 #include "mounter/options/option_help.h"
@@ -73,7 +74,7 @@ absl::StatusOr<std::optional<Arguments>> Parse(absl::Span<const std::string> wor
 }
 
 absl::Status RunIndex(absl::Span<const std::string> words, Console& console) {
-  const absl::string_view what = words.empty() ? "" : words[0];
+  const absl::string_view what = words.empty() ? absl::string_view() : words[0];
   if (what != "build" && what != "show") {
     return UsageError(
         "usage: bucketvol index build SOURCE --out DIR [-o OPTIONS], or: bucketvol index show DIR [--json]");
@@ -105,6 +106,8 @@ absl::Status RunCommand(absl::Span<const std::string> words, Console& console) {
     flags = {"--foreground"};
   else if (command == "umount")
     flags = {"--lazy", "--force"};
+  else if (command == "upgrade")
+    flags = {"--all"};
   else if (command == "status" || command == "version" || command == "--version")
     flags = {"--json"};
   else
@@ -115,6 +118,7 @@ absl::Status RunCommand(absl::Span<const std::string> words, Console& console) {
   if (command == "credentials") return RunCredentials(MakeContext(), *arguments);
   if (command == "umount") return RunUmount(*arguments, console);
   if (command == "status") return RunStatus(*arguments, console);
+  if (command == "upgrade") return RunUpgrade(MakeContext(), *arguments, console);
   Print(arguments->Has("--json") ? VersionJson() : VersionText());
   return absl::OkStatus();
 }

@@ -1,14 +1,17 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "absl/status/statusor.h"
 #include "mounter/bundle/bundle_store.h"
 
 namespace bucketvol {
 
-/// The private copy of this program that a mount is to run from (BundleStore), made where it is missing.
-/// Removes copies of other versions that no mount runs from.
-absl::StatusOr<Bundle> ProvidePrograms(const std::string& program_directory, const std::string& state_dir);
+/// Has a mount run from a private copy of this program (BundleStore): makes it where it is missing, points
+/// `program_directory` to it, and removes copies of other versions that no mount runs from. Where that fails
+/// `program_directory` stays and a warning says why. Keep the result until a guard has been told.
+std::optional<Bundle> CopyPrograms(const std::string& state_dir, std::string& program_directory,
+                                   std::vector<std::string>& warnings);
 
 }  // namespace bucketvol

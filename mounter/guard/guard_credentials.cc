@@ -1,4 +1,5 @@
 #include "mounter/guard/guard.h"
+#include "mounter/guard/monotonic.h"
 
 namespace bucketvol {
 
@@ -6,6 +7,8 @@ void Guard::OnNewCredentials(Client& client, const Message& message) {
   if (phase_ != Phase::kServing || !worker_ || !worker_->channel().open())
     return Report(client.channel, ResultCode::kFailed,
                   "no worker serves the mount at this moment; try again");
+  if (!upgrade_.empty() || draining_)
+    return Report(client.channel, ResultCode::kBusy, "mount is busy with another change");
   for (const Client& other : clients_) {
     if (other.wants_credentials)
       return Report(client.channel, ResultCode::kBusy, "credentials are being changed already");
@@ -18,17 +21,19 @@ void Guard::OnNewCredentials(Client& client, const Message& message) {
 void Guard::OnCredentialsChecked(const Message& message) {
   const std::vector<std::string> strings = message.Strings(2);
   const ResultCode code = message.BodyAs<ResultBody>().code;
-  // The next worker begins with them.
-  if (code == ResultCode::kOk) spec_ = SecretPages(strings[1]);
+  if (code == ResultCode::kOk) {
+    // The next worker begins with them; the one that waits for its turn has the old ones.
+    spec_ = SecretPages(strings[1]);
+    if (upgrade_.empty() && standby_) {
+      DropStandby();
+      standby_at_ = MonotonicMs();
+    }
+  }
   AnswerCredentials(code, strings[0]);
 }
 
 void Guard::AnswerCredentials(ResultCode code, const std::string& text) {
-  for (Client& client : clients_) {
-    if (!client.wants_credentials) continue;
-    client.wants_credentials = false;
-    Report(client.channel, code, text);
-  }
+  Answer(&Client::wants_credentials, code, text);
 }
 
 }  // namespace bucketvol

@@ -43,6 +43,7 @@ void Guard::Stop(ResultCode code, std::string text) {
 // Worker first: with its end every waiting reader, and every helper in a system call, gets an error and goes
 // on.
 void Guard::AdvanceEnding() {
+  DropStandby();
   if (worker_) return;
   AbortConnection();
   if (helper_) return;
@@ -60,6 +61,7 @@ void Guard::AdvanceEnding() {
 }
 
 void Guard::AbortConnection() {
+  refuser_.reset();
   fuse_.mount.Reset();
   fuse_.Abort();
 }
@@ -78,6 +80,7 @@ void Guard::EndFinishing() {
 
 void Guard::Finish() {
   phase_ = Phase::kDone;
+  DropStandby();
   EndFinishing();
   AbortConnection();
   meta_.Reset();
@@ -85,6 +88,8 @@ void Guard::Finish() {
   run_directory_.reset();
   if (control_.open()) Report(control_, result_, result_text_);
   AnswerUnmounts(ResultCode::kOk, "");
+  for (const auto wanted : {&Client::wants_upgrade, &Client::wants_revival, &Client::wants_credentials})
+    Answer(wanted, ResultCode::kFailed, "the mount has ended");
 }
 
 bool Guard::IsMounted() const {

@@ -2,6 +2,7 @@
 import glob
 import os
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -49,6 +50,35 @@ class BundleTest(rig.MountTest):
         self.assertEqual(self.read("file"), b"content")
         for pid in self.pids():
             self.assertNotIn("deleted", os.readlink(f"/proc/{pid}/exe"))
+        self.umount()
+
+    def test_workers_come_back_from_the_copy(self):
+        self.serve_root()
+        self.mount_installed()
+        shutil.rmtree(self.installed)
+        _, worker = self.pids()
+        os.kill(worker, signal.SIGKILL)
+        self.assertEqual(self.read("file"), b"content")
+        rig.await_true(lambda: self.pids()[1] not in (0, worker), "another worker")
+        _, successor = self.pids()
+        self.assertTrue(os.readlink(f"/proc/{successor}/exe").startswith(self.bundle))
+        self.umount()
+
+    def test_an_upgrade_is_copied_too(self):
+        self.serve_root()
+        self.mount_installed()
+        first = self.bundles()
+        with open(self.installed + "/bucketvol", "ab") as file:
+            file.write(b"another version")
+        upgrade = subprocess.run([self.installed + "/bucketvol", "upgrade", self.mountpoint], capture_output=True,
+                                 text=True, env=self.environment, check=False)
+        self.assertEqual((upgrade.returncode, upgrade.stderr), (0, ""), upgrade)
+        shutil.rmtree(self.installed)
+        second = self.bundles() - first
+        self.assertEqual(len(second), 1)
+        _, worker = self.pids()
+        self.assertTrue(os.readlink(f"/proc/{worker}/exe").startswith(second.pop()))
+        self.assertEqual(self.read("file"), b"content")
         self.umount()
 
     def test_versions_are_kept_while_they_run(self):

@@ -2,6 +2,7 @@
 import glob
 import os
 import re
+import signal
 import unittest
 
 import rig
@@ -112,6 +113,7 @@ class SecurityTest(rig.MountTest):
 
     def test_credentials_are_replaced_by_command(self):
         self.put("late", b"after the rotation")
+        self.put("later", b"by the next worker")
         self.serve_root("--access-key", KEY_ID, "--secret-key", SECRET)
         self.use_keys(KEY_ID, SECRET)
         self.mount("s3://b")
@@ -125,6 +127,8 @@ class SecurityTest(rig.MountTest):
         # The next worker begins with the new ones, and nobody keeps the old ones.
         self.assertEqual(len(places_in_memory(guard, b"second-secret")), 1)
         self.assertEqual(places_in_memory(guard, SECRET.encode()), [])
+        os.kill(worker, signal.SIGKILL)
+        self.assertEqual(self.read("later"), b"by the next worker")
         self.umount()
 
     def test_refused_credentials_leave_the_old_ones_in_place(self):
@@ -175,7 +179,7 @@ class SecurityTest(rig.MountTest):
         places = places_in_memory(guard, SECRET.encode())
         self.assertEqual(len(places), 1, "a successor needs the spec, and one copy is enough")
         with open(f"/proc/{guard}/smaps") as file:
-            flags = file.read().split(places[0], 1)[1].split("VmFlags:", 1)[1].splitlines()[0].split()
+            flags = file.read().split(f"\n{places[0]}-", 1)[1].split("VmFlags:", 1)[1].splitlines()[0].split()
         self.assertIn("dd", flags)  # Not dumped.
         self.assertIn("dc", flags)  # Not given to children.
         self.assertIn("lo", flags)  # Not swapped.

@@ -175,7 +175,7 @@ class SecurityTest(rig.MountTest):
         places = places_in_memory(guard, SECRET.encode())
         self.assertEqual(len(places), 1, "a successor needs the spec, and one copy is enough")
         with open(f"/proc/{guard}/smaps") as file:
-            flags = file.read().split(places[0], 1)[1].split("VmFlags:", 1)[1].splitlines()[0].split()
+            flags = file.read().split(f"\n{places[0]}-", 1)[1].split("VmFlags:", 1)[1].splitlines()[0].split()
         self.assertIn("dd", flags)  # Not dumped.
         self.assertIn("dc", flags)  # Not given to children.
         self.assertIn("lo", flags)  # Not swapped.

@@ -134,8 +134,7 @@ class LimitsTest(rig.MountTest):
         self.set_limit(memory, 256 * MIB)
         self.assertTrue(os.path.exists(f"/proc/{guard}"))
         self.assertEqual(self.status()["pid"]["guard"], guard)
-        reader.kill()
-        reader.wait()
+        self.assertEqual(reader.wait(timeout=rig.LIMIT), 0)
         self.umount()
         self.assertNoCgroups()
 

@@ -59,7 +59,8 @@ Worker::Worker(Channel guard, const Clock& clock)
     : guard_(std::move(guard)),
       clock_(clock),
       cancellation_(std::make_shared<Cancellation>()),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      credential_change_(clock, cancellation_) {}
 
 Worker::~Worker() = default;
 
@@ -86,9 +87,11 @@ absl::Status Worker::Work() {
       start.descriptors.empty()) {
     return absl::FailedPreconditionError("a worker is started by bucketvol-guard only");
   }
-  ASSIGN_OR_RETURN(const VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
+  ASSIGN_OR_RETURN(VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
+  ChooseCertificates(spec.options);
   options_ = spec.options;
   memory_ = PlanMemory(options_, ReadCgroupMemoryLimit(""), MachineMemory());
+  proxy_credentials_ = spec.proxy_credentials;
   SetLogging({.level = LevelOf(options_.log_level)});
   RETURN_IF_ERROR(EnterWorkerSandbox(spec));
   std::string why;
@@ -103,20 +106,23 @@ absl::Status Worker::Work() {
   }
   WakeListener();
   listener.join();
+  cancellation_->Cancel();  // A change of credentials that still waits for the service.
   return status;
 }
 
 absl::Status Worker::Prepare(const VolumeSpec& spec, Message start, RequestSlots& slots) {
   const bool first = start.BodyAs<StartBody>().role == WorkerRole::kFirst;
-  ASSIGN_OR_RETURN(const std::unique_ptr<StoreStack> stack,
+  ASSIGN_OR_RETURN(const std::shared_ptr<StoreStack> stack,
                    StoreStack::Make(spec, clock_, first ? Acquaintance::kNew : Acquaintance::kProven));
   {
     absl::MutexLock lock(&mu_);
     store_ = &stack->store();
+    stack_ = stack;
   }
   absl::Cleanup forget_store = [&] {
     absl::MutexLock lock(&mu_);
     store_ = nullptr;
+    stack_ = nullptr;
   };
   if (first) LogInfo("serving ", options_.source.ToString(), " from ", stack->store().Route());
   ASSIGN_OR_RETURN(ServedIndex index,
@@ -299,7 +305,9 @@ void Worker::Listen() {
 }
 
 void Worker::OnMessage(Message message) {
-  if (message.Is(MessageType::kWorkerStatus)) {
+  if (message.Is(MessageType::kNewCredentials)) {
+    ChangeCredentials(message.Strings(1)[0]);
+  } else if (message.Is(MessageType::kWorkerStatus)) {
     const auto body = message.BodyAs<WorkerStatusBody>();
     (void)guard_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {Status()})).ok();
   } else if (message.Is(MessageType::kServe) && !message.descriptors.empty()) {
@@ -309,6 +317,30 @@ void Worker::OnMessage(Message message) {
     absl::MutexLock lock(&mu_);
     if (session_ != nullptr) session_->Stop();
   }
+}
+
+void Worker::ChangeCredentials(const std::string& bytes) {
+  const auto answer = [this](const absl::Status& status, const Secret& spec) {
+    if (status.ok())
+      LogInfo("new credentials are in use");
+    else
+      LogWarning(status.message());
+    ResultBody body;
+    body.code = status.ok() ? ResultCode::kOk : ResultCode::kFailed;
+    (void)guard_
+        .SendWaiting(EncodeMessage(MessageType::kCredentialsChecked, body,
+                                   {Printable(status.message(), 4096), spec.Reveal()}))
+        .ok();
+  };
+  absl::ReleasableMutexLock lock(&mu_);
+  const std::shared_ptr<StoreStack> stack = stack_;
+  lock.Release();
+  if (stack == nullptr)
+    return answer(absl::UnavailableError("the mount is not served yet; try again"), Secret());
+  VolumeSpec spec;
+  spec.options = options_;
+  spec.proxy_credentials = proxy_credentials_;
+  credential_change_.Start(std::move(spec), bytes, stack, answer);
 }
 
 void Worker::TellProgress() {

@@ -12,6 +12,7 @@
 #include "mounter/base/clock.h"
 #include "mounter/base/executor.h"
 #include "mounter/base/unique_fd.h"
+#include "mounter/cli/credential_change.h"
 #include "mounter/cli/index_job.h"
 #include "mounter/cli/index_store.h"
 #include "mounter/cli/memory_plan.h"
@@ -68,6 +69,7 @@ class Worker {
   bool AwaitEvent() ABSL_LOCKS_EXCLUDED(mu_);
   void WakeListener();
   void OnMessage(Message message);
+  void ChangeCredentials(const std::string& bytes) ABSL_LOCKS_EXCLUDED(mu_);
   void TellProgress();
   std::string Status() ABSL_LOCKS_EXCLUDED(mu_);
   void Tell(MessageType type) const;
@@ -75,14 +77,17 @@ class Worker {
   const Channel guard_;  // One thread receives; sends are whole packets.
   const Clock& clock_;
   const std::shared_ptr<Cancellation> cancellation_;
-  const UniqueFd wake_;    // An eventfd.
-  VolumeOptions options_;  // Constant once the listening thread runs.
-  MemoryPlan memory_;      // Likewise.
+  const UniqueFd wake_;                 // An eventfd.
+  VolumeOptions options_;               // Constant once the listening thread runs,
+  Secret proxy_credentials_;            // and this,
+  MemoryPlan memory_;                   // and this.
+  CredentialChange credential_change_;  // Of the listening thread, until that has ended.
   ReadMetrics reads_;
 
   // What the listening thread looks at while Run's thread makes and ends it.
   absl::Mutex mu_;  // Leaf.
   BucketStore* store_ ABSL_GUARDED_BY(mu_) = nullptr;
+  std::shared_ptr<StoreStack> stack_ ABSL_GUARDED_BY(mu_);  // Of store_.
   const IndexJob* job_ ABSL_GUARDED_BY(mu_) = nullptr;
   absl::Duration job_start_ ABSL_GUARDED_BY(mu_);
   uint64_t expected_keys_ ABSL_GUARDED_BY(mu_) = 0;

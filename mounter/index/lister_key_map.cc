@@ -304,7 +304,8 @@ std::vector<std::string> KeyMap::SplitPoints(const KeyStretch& stretch, int coun
   Layout layout;
   Measure(stretch, layout);
   PointList points(stretch);
-  if (Implausible(layout.gap())) {
+  // Without a page there is no ruler, and nothing to make a scale of.
+  if (layout.page_ruler && Implausible(layout.gap())) {
     AddScalePoints(layout, std::min(count, kMostScalePoints), part, points);
   } else {
     AddRegularPoints(layout, count, part, points);

@@ -19,8 +19,8 @@
 #include "mounter/cli/mount_status.h"
 #include "mounter/cli/store_stack.h"
 #include "mounter/cli/ticker.h"
-#include "mounter/image/image_sequence.h"
 #include "mounter/cli/worker_sandbox.h"
+#include "mounter/image/image_sequence.h"
 #include "mounter/image/image_server.h"
 #include "mounter/sandbox/sandbox.h"
 
@@ -115,7 +115,8 @@ absl::Status Worker::Serve(const VolumeSpec& spec, UniqueFd fuse) {
   LogInfo("serving ", options_.source.ToString(), " from ", stack->store().Route());
   const absl::Time asked = clock_.WallNow();
   const IndexStore indexes(options_.state_dir, clock_);
-  ASSIGN_OR_RETURN(IndexLease lease, indexes.Claim(IndexKeyOf(spec), *cancellation_));
+  ASSIGN_OR_RETURN(IndexLease lease, indexes.Claim(IndexKeyOf(spec), *cancellation_,
+                                                   [this](uint64_t keys) { TellWaiting(keys); }));
   ASSIGN_OR_RETURN(const IndexManifest manifest, ProvideIndex(stack->store(), lease, asked));
   ASSIGN_OR_RETURN(const std::unique_ptr<ObjectTable> table,
                    ObjectTable::Open(absl::StrCat(lease.directory(), "/", kTableName)));
@@ -159,7 +160,7 @@ absl::StatusOr<IndexManifest> Worker::ProvideIndex(ObjectStore& store, const Ind
     absl::MutexLock lock(&mu_);
     if (fits) expected_keys_ = found->report.keys;
   }
-  if (!fits || !IsFreshEnough(*found, options_, asked)) found = Build(store, lease.directory());
+  if (!fits || !IsFreshEnough(*found, options_, asked)) found = Build(store, lease);
   RETURN_IF_ERROR(found.status());
   WarnOf(*found);
   absl::MutexLock lock(&mu_);
@@ -167,18 +168,20 @@ absl::StatusOr<IndexManifest> Worker::ProvideIndex(ObjectStore& store, const Ind
   return found;
 }
 
-absl::StatusOr<IndexManifest> Worker::Build(ObjectStore& store, const std::string& directory) {
+absl::StatusOr<IndexManifest> Worker::Build(ObjectStore& store, const IndexLease& lease) {
   ThreadPool parsers("list", kListingThreads);
-  IndexJob job(store, clock_, parsers, options_, directory);
+  IndexJob job(store, clock_, parsers, options_, lease.directory());
   {
     absl::MutexLock lock(&mu_);
     job_ = &job;
+    building_ = &lease;
     job_start_ = clock_.Elapsed();
   }
   WakeListener();
   absl::Cleanup forget = [&] {
     absl::MutexLock lock(&mu_);
     job_ = nullptr;
+    building_ = nullptr;
   };
   auto manifest = job.Run(cancellation_);
   if (manifest.ok()) {
@@ -268,7 +271,15 @@ void Worker::TellProgress() {
     body.streams = progress.streams.load();
     body.expected_keys = expected_keys_;
     body.elapsed_ms = static_cast<uint64_t>(absl::ToInt64Milliseconds(clock_.Elapsed() - job_start_));
+    building_->NoteKeys(body.keys);
   }
+  (void)guard_.Send(EncodeMessage(MessageType::kProgress, body)).ok();
+}
+
+void Worker::TellWaiting(uint64_t keys) const {
+  ProgressBody body;
+  body.keys = keys;
+  body.of_another = 1;
   (void)guard_.Send(EncodeMessage(MessageType::kProgress, body)).ok();
 }
 

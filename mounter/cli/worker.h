@@ -41,9 +41,10 @@ class Worker {
   absl::Status Work();
   absl::Status Serve(const VolumeSpec& spec, UniqueFd fuse);
   absl::StatusOr<IndexManifest> ProvideIndex(ObjectStore& store, const IndexLease& lease, absl::Time claimed);
-  absl::StatusOr<IndexManifest> Build(ObjectStore& store, const std::string& directory);
+  absl::StatusOr<IndexManifest> Build(ObjectStore& store, const IndexLease& lease);
   absl::Status AnnounceImage(const IndexManifest& manifest, const std::string& directory);
   void WarnOf(const IndexManifest& manifest);
+  void TellWaiting(uint64_t keys) const;
 
   // The listening thread.
   void Listen();
@@ -65,6 +66,7 @@ class Worker {
   absl::Mutex mu_;  // Leaf.
   BucketStore* store_ ABSL_GUARDED_BY(mu_) = nullptr;
   const IndexJob* job_ ABSL_GUARDED_BY(mu_) = nullptr;
+  const IndexLease* building_ ABSL_GUARDED_BY(mu_) = nullptr;  // With job_.
   absl::Duration job_start_ ABSL_GUARDED_BY(mu_);
   uint64_t expected_keys_ ABSL_GUARDED_BY(mu_) = 0;
   std::optional<IndexManifest> manifest_ ABSL_GUARDED_BY(mu_);

@@ -144,7 +144,8 @@ absl::Status Worker::Prepare(const VolumeSpec& spec, Message start, RequestSlots
 absl::StatusOr<ServedIndex> Worker::FirstIndex(const VolumeSpec& spec, ObjectStore& store) {
   const absl::Time asked = clock_.WallNow();
   const IndexStore indexes(options_.state_dir, clock_);
-  ASSIGN_OR_RETURN(IndexLease lease, indexes.Claim(IndexKeyOf(spec), *cancellation_));
+  ASSIGN_OR_RETURN(IndexLease lease, indexes.Claim(IndexKeyOf(spec), *cancellation_,
+                                                   [this](uint64_t keys) { TellWaiting(keys); }));
   ASSIGN_OR_RETURN(IndexManifest manifest, ProvideIndex(store, lease, asked));
   ASSIGN_OR_RETURN(ServedIndex index, ServedIndex::Open(std::move(manifest), std::move(lease)));
   RETURN_IF_ERROR(AnnounceImage(index));
@@ -212,24 +213,26 @@ absl::StatusOr<IndexManifest> Worker::ProvideIndex(ObjectStore& store, const Ind
     absl::MutexLock lock(&mu_);
     if (fits) expected_keys_ = found->report.keys;
   }
-  if (!fits || !IsFreshEnough(*found, options_, asked)) found = Build(store, lease.directory());
+  if (!fits || !IsFreshEnough(*found, options_, asked)) found = Build(store, lease);
   RETURN_IF_ERROR(found.status());
   WarnOf(*found);
   return found;
 }
 
-absl::StatusOr<IndexManifest> Worker::Build(ObjectStore& store, const std::string& directory) {
+absl::StatusOr<IndexManifest> Worker::Build(ObjectStore& store, const IndexLease& lease) {
   ThreadPool parsers("list", kListingThreads);
-  IndexJob job(store, clock_, parsers, options_, directory);
+  IndexJob job(store, clock_, parsers, options_, lease.directory());
   {
     absl::MutexLock lock(&mu_);
     job_ = &job;
+    building_ = &lease;
     job_start_ = clock_.Elapsed();
   }
   WakeListener();
   absl::Cleanup forget = [&] {
     absl::MutexLock lock(&mu_);
     job_ = nullptr;
+    building_ = nullptr;
   };
   auto manifest = job.Run(cancellation_);
   if (manifest.ok()) {
@@ -354,7 +357,15 @@ void Worker::TellProgress() {
     body.streams = progress.streams.load();
     body.expected_keys = expected_keys_;
     body.elapsed_ms = static_cast<uint64_t>(absl::ToInt64Milliseconds(clock_.Elapsed() - job_start_));
+    building_->NoteKeys(body.keys);
   }
+  (void)guard_.Send(EncodeMessage(MessageType::kProgress, body)).ok();
+}
+
+void Worker::TellWaiting(uint64_t keys) const {
+  ProgressBody body;
+  body.keys = keys;
+  body.of_another = 1;
   (void)guard_.Send(EncodeMessage(MessageType::kProgress, body)).ok();
 }
 

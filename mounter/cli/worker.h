@@ -58,10 +58,11 @@ class Worker {
   // Of a first worker.
   absl::StatusOr<ServedIndex> FirstIndex(const VolumeSpec& spec, ObjectStore& store);
   absl::StatusOr<IndexManifest> ProvideIndex(ObjectStore& store, const IndexLease& lease, absl::Time claimed);
-  absl::StatusOr<IndexManifest> Build(ObjectStore& store, const std::string& directory);
+  absl::StatusOr<IndexManifest> Build(ObjectStore& store, const IndexLease& lease);
   absl::Status AnnounceImage(const ServedIndex& index);
   void KeepIndex(const IndexLease& lease);
   void WarnOf(const IndexManifest& manifest);
+  void TellWaiting(uint64_t keys) const;
 
   // The listening thread.
   void Listen();
@@ -89,6 +90,7 @@ class Worker {
   BucketStore* store_ ABSL_GUARDED_BY(mu_) = nullptr;
   std::shared_ptr<StoreStack> stack_ ABSL_GUARDED_BY(mu_);  // Of store_.
   const IndexJob* job_ ABSL_GUARDED_BY(mu_) = nullptr;
+  const IndexLease* building_ ABSL_GUARDED_BY(mu_) = nullptr;  // With job_.
   absl::Duration job_start_ ABSL_GUARDED_BY(mu_);
   uint64_t expected_keys_ ABSL_GUARDED_BY(mu_) = 0;
   std::optional<IndexManifest> manifest_ ABSL_GUARDED_BY(mu_);

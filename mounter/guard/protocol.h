@@ -87,7 +87,8 @@ struct ProgressBody {
   uint64_t expected_keys = 0;  // From an earlier index of the same source; 0: unknown.
   uint64_t elapsed_ms = 0;
   uint32_t streams = 0;
-  uint32_t padding = 0;
+  uint32_t of_another =
+      0;  // 1: the keys are those of another mount, which builds the index that this one awaits.
 };
 
 enum class ResultCode : uint32_t { kOk = 0, kFailed = 1, kUsage = 2, kBusy = 3 };

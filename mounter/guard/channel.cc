@@ -114,7 +114,8 @@ Channel::Received Channel::Receive(Message& out) const {
     header.msg_control = control;
     header.msg_controllen = sizeof control;
     const ssize_t got = recvmsg(fd_.get(), &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == EINTR) continue;
+    // ECONNRESET is told once: the other end has closed without having read everything. What it sent follows.
+    if (got < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Received::kNothing;
     if (got <= 0) return Received::kClosed;
     out.descriptors.clear();

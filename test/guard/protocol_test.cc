@@ -115,6 +115,22 @@ TEST(ChannelTest, TellsNothingFromTheEnd) {
   EXPECT_EQ(ends.value().second.Receive(message), Channel::Received::kClosed);
 }
 
+// The kernel tells first that something was not read, and only then what had been sent.
+TEST(ChannelTest, LastWordsArriveAlsoFromOneWhoHasNotReadEverything) {
+  auto ends = Channel::MakePair();
+  ASSERT_TRUE(ends.ok());
+  const Channel listener = std::move(ends.value().second);
+  {
+    const Channel speaker = std::move(ends.value().first);
+    ASSERT_TRUE(listener.Send(EncodePacket(MessageType::kStatus, "", "")).ok());
+    ASSERT_TRUE(speaker.Send(EncodePacket(MessageType::kUnmount, "", "")).ok());
+  }
+  Message message;
+  ASSERT_EQ(listener.Receive(message), Channel::Received::kMessage);
+  EXPECT_TRUE(message.Is(MessageType::kUnmount));
+  EXPECT_EQ(listener.Receive(message), Channel::Received::kClosed);
+}
+
 TEST(ChannelTest, SendingToNobodyIsAnErrorAndNoSignal) {
   auto ends = Channel::MakePair();
   ASSERT_TRUE(ends.ok());

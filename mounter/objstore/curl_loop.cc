@@ -197,7 +197,7 @@ class CurlLoop final : public HttpLoop {
           transfer.request.cancellation->AddAction([this, id = transfer.id] { inbox_.Cancel(id); });
     }
     const UrlOrigin origin = OriginOf(transfer.request.url);
-    transfer.proxy = ProxyFor(settings_.proxy, origin.scheme, origin.host);
+    transfer.proxy = proxies_.For(settings_.proxy, origin.scheme, origin.host);
     const bool plain = origin.scheme == "http" && transfer.proxy.empty();
     PlainConnection* const idle = plain ? plain_.TakeIdle(origin.authority, now_) : nullptr;
     return idle != nullptr ? SendOver(*idle, transfer) : GiveToCurl(transfer, /*connect_only=*/plain);
@@ -300,6 +300,7 @@ class CurlLoop final : public HttpLoop {
   absl::Duration timer_ = absl::InfiniteDuration();  // When libcurl wants to be called.
   absl::Duration next_sweep_;
   uint64_t next_id_ = 1;
+  LatestProxy proxies_;
   std::vector<std::unique_ptr<Transfer>> active_;
   std::vector<std::unique_ptr<Transfer>> idle_;
   std::thread thread_;
@@ -480,8 +481,8 @@ absl::Status CurlLoop::Outcome(const Transfer& transfer, CURLcode code) const {
   failure.os_error = static_cast<int>(os_error);
   failure.proxy_answer = static_cast<int>(proxy_answer);
   // libcurl's own words may name the proxy, with its password.
-  failure.detail =
-      transfer.proxy.empty() && transfer.error[0] != '\0' ? transfer.error : curl_easy_strerror(code);
+  const bool own_words = transfer.proxy.empty() && transfer.error[0] != '\0';
+  failure.detail = own_words ? transfer.error : curl_easy_strerror(code);
   failure.kind = KindOf(code);
   return StatusOfFailure(failure);
 }

@@ -1,6 +1,7 @@
 #include "mounter/objstore/curl_transport.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -41,7 +42,13 @@ class CurlTransport final : public HttpTransport {
   std::vector<std::unique_ptr<HttpLoop>> loops_;
 };
 
+int LoopsOf(const TransportSettings& settings) {
+  return settings.threads > 0 ? settings.threads : EventLoopsFor(std::thread::hardware_concurrency());
+}
+
 }  // namespace
+
+int EventLoopsFor(double processors) { return std::clamp(static_cast<int>(processors / 4), 1, 4); }
 
 absl::StatusOr<std::unique_ptr<HttpTransport>> MakeCurlTransport(const TransportSettings& settings,
                                                                  const Clock& clock) {
@@ -50,7 +57,7 @@ absl::StatusOr<std::unique_ptr<HttpTransport>> MakeCurlTransport(const Transport
     if (!readable.ok()) return Annotate(readable.status(), "cannot use ca_file");
   }
   auto transport = std::make_unique<CurlTransport>(settings, clock);
-  for (int i = 0; i < std::max(1, settings.threads); ++i) RETURN_IF_ERROR(transport->StartLoop());
+  for (int i = 0; i < LoopsOf(settings); ++i) RETURN_IF_ERROR(transport->StartLoop());
   return transport;
 }
 

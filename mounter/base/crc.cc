@@ -7,6 +7,7 @@
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+#include <wmmintrin.h>
 #endif
 
 namespace bucketvol {
@@ -130,10 +131,7 @@ constexpr Crc64Slices MakeCrc64Slices() {
 
 constexpr Crc64Slices kCrc64Slices = MakeCrc64Slices();
 
-}  // namespace
-
-uint64_t Crc64(uint64_t crc, absl::string_view data) {
-  crc = ~crc;
+uint64_t ExtendCrc64(uint64_t crc, absl::string_view data) {
   for (; data.size() >= 8; data.remove_prefix(8)) {
     const uint64_t word = crc ^ LoadLittle<uint64_t>(data.data());
     crc = kCrc64Slices[7][word & 0xff] ^ kCrc64Slices[6][word >> 8 & 0xff] ^
@@ -141,7 +139,56 @@ uint64_t Crc64(uint64_t crc, absl::string_view data) {
           kCrc64Slices[3][word >> 32 & 0xff] ^ kCrc64Slices[2][word >> 40 & 0xff] ^
           kCrc64Slices[1][word >> 48 & 0xff] ^ kCrc64Slices[0][word >> 56];
   }
-  return ~Extend(kCrc64Table, crc, data);
+  return Extend(kCrc64Table, crc, data);
+}
+
+#if defined(__x86_64__)
+/// x^n modulo the polynomial, with the coefficient of x^0 in the highest bit.
+constexpr int64_t Crc64Power(unsigned n) {
+  uint64_t power = uint64_t{1} << 63;
+  for (; n > 0; --n) power = (power >> 1) ^ ((power & 1) != 0 ? 0xC96C5795D7870F42u : 0);
+  return static_cast<int64_t>(power);
+}
+
+/// Carries 16 bytes over those that follow them in a distance of kBytes: by a product of 64 × 64 bits for
+/// each half, which the order of the bits makes one too long (V. Gopal et al., "Fast CRC Computation for
+/// Generic Polynomials Using PCLMULQDQ Instruction", Intel, 2009).
+template <unsigned kBytes>
+__attribute__((target("pclmul,sse4.2"))) inline __m128i Carry(__m128i value, __m128i onto) {
+  const __m128i powers = _mm_set_epi64x(Crc64Power(8 * kBytes - 1), Crc64Power(8 * kBytes + 63));
+  return _mm_xor_si128(onto, _mm_xor_si128(_mm_clmulepi64_si128(value, powers, 0x00),
+                                           _mm_clmulepi64_si128(value, powers, 0x11)));
+}
+
+__attribute__((target("pclmul,sse4.2"))) uint64_t ExtendCrc64Clmul(uint64_t crc, absl::string_view data) {
+  constexpr size_t kLane = 16, kStep = 4 * kLane;
+  if (data.size() < 2 * kStep) return ExtendCrc64(crc, data);
+  const auto load = [&data](size_t lane) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(data.data() + lane * kLane));
+  };
+  __m128i first = _mm_xor_si128(load(0), _mm_cvtsi64_si128(static_cast<int64_t>(crc)));
+  __m128i second = load(1), third = load(2), fourth = load(3);
+  for (data.remove_prefix(kStep); data.size() >= kStep; data.remove_prefix(kStep)) {
+    first = Carry<kStep>(first, load(0));
+    second = Carry<kStep>(second, load(1));
+    third = Carry<kStep>(third, load(2));
+    fourth = Carry<kStep>(fourth, load(3));
+  }
+  const __m128i all = Carry<kLane>(Carry<kLane>(Carry<kLane>(first, second), third), fourth);
+  char rest[kLane];
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(rest), all);
+  return ExtendCrc64(ExtendCrc64(0, {rest, kLane}), data);
+}
+#endif
+
+}  // namespace
+
+uint64_t Crc64(uint64_t crc, absl::string_view data) {
+#if defined(__x86_64__)
+  static const bool kHasClmul = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.2");
+  if (kHasClmul) return ~ExtendCrc64Clmul(~crc, data);
+#endif
+  return ~ExtendCrc64(~crc, data);
 }
 
 }  // namespace bucketvol

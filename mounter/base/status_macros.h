@@ -13,6 +13,7 @@
     if (::absl::Status status_macro_ = (expr); !status_macro_.ok()) return status_macro_; \
   } while (false)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): `lhs` may declare a variable and `holder` is a name.
 /// Evaluates a StatusOr; returns its error from the enclosing function, or binds its value to `lhs`.
 #define ASSIGN_OR_RETURN(lhs, expr) \
   ASSIGN_OR_RETURN_IMPL_(STATUS_MACRO_CONCAT_(status_or_, __COUNTER__), lhs, expr)
@@ -20,6 +21,7 @@
   auto holder = (expr);                                \
   if (!holder.ok()) return std::move(holder).status(); \
   lhs = *std::move(holder)
+// NOLINTEND(bugprone-macro-parentheses)
 #define STATUS_MACRO_CONCAT_(a, b) STATUS_MACRO_CONCAT_INNER_(a, b)
 #define STATUS_MACRO_CONCAT_INNER_(a, b) a##b
 

@@ -21,6 +21,8 @@ class BlockBuffer {
       : unit_(std::move(unit)), reservation_(std::move(reservation)) {}
 
   void Append(absl::Span<const char> data);
+  /// Begins anew. Only while nobody was told of any byte.
+  void Restart() { filled_ = 0, checksum_ = 0; }
   uint64_t filled() const { return filled_; }
   absl::Span<const char> bytes(ByteRange range) const { return {unit_.data() + range.begin, range.size()}; }
   /// Whether the bytes are those that arrived. Only once all are there.

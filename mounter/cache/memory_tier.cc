@@ -96,7 +96,7 @@ std::shared_ptr<Resident> MemoryTier::Remove(Resident& resident) {
 }
 
 void MemoryTier::Trim() {
-  while (budget_.used() > budget_.limit() && EvictOne(Evict::kAny)) {
+  while (budget_.used() > budget_.limit() && EvictOne(Evict::kRead)) {
   }
 }
 

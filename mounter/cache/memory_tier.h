@@ -77,7 +77,7 @@ class MemoryTier {
   /// reference: it is returned.
   [[nodiscard]] std::shared_ptr<Resident> Remove(Resident& resident);
 
-  /// Evicts until the limit holds again, as far as that is possible.
+  /// Evicts what was read until the limit holds again, as far as that is possible.
   void Trim();
   /// Evicts what was not used for long and gives memory back to the kernel.
   void ReleaseIdle();

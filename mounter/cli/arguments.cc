@@ -50,6 +50,8 @@ absl::StatusOr<Arguments> ParseArguments(absl::Span<const std::string> words,
       out.flags.emplace_back(word);
     } else if (word == "--out" || absl::StartsWith(word, "--out=")) {
       ASSIGN_OR_RETURN(out.out, TakeValue(words, i, absl::StripPrefix(word, "--out"), "--out"));
+    } else if (word == "--program" || absl::StartsWith(word, "--program=")) {
+      ASSIGN_OR_RETURN(out.program, TakeValue(words, i, absl::StripPrefix(word, "--program"), "--program"));
     } else if (absl::StartsWith(word, "-o")) {
       ASSIGN_OR_RETURN(std::string list, TakeValue(words, i, absl::StripPrefix(word, "-o"), "-o"));
       out.option_lists.push_back(std::move(list));

@@ -15,6 +15,7 @@ struct Arguments {
   std::vector<std::string> option_lists;  // The arguments of every -o.
   std::vector<std::string> flags;         // "--json", as given.
   std::string out;                        // The value of --out.
+  std::string program;                    // The value of --program.
 
   bool Has(absl::string_view flag) const;
 };

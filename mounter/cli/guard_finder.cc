@@ -9,6 +9,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "mounter/base/status_macros.h"
+#include "mounter/cli/exit_code.h"
 #include "mounter/guard/run_directory.h"
 #include "mounter/guard/small_file.h"
 
@@ -70,6 +72,32 @@ absl::StatusOr<Channel> ConnectToGuard(const GuardProcess& guard) {
         absl::StrCat("guard of ", guard.mount_point, " belongs to another user"));
   }
   return std::move(channel.value());
+}
+
+absl::StatusOr<Message> AskGuard(const GuardProcess& guard, const std::string& packet, MessageType answer,
+                                 int limit_ms) {
+  ASSIGN_OR_RETURN(const Channel channel, ConnectToGuard(guard));
+  Message reply;
+  if (!channel.Send(packet).ok() || channel.ReceiveWaiting(reply, limit_ms) != Channel::Received::kMessage ||
+      !reply.Is(answer)) {
+    return absl::UnavailableError(absl::StrCat("guard of ", guard.mount_point, " does not answer"));
+  }
+  return reply;
+}
+
+absl::Status StatusOfResult(const Message& message) {
+  const std::string text = message.Strings(1)[0];
+  switch (message.BodyAs<ResultBody>().code) {
+    case ResultCode::kOk:
+      return absl::OkStatus();
+    case ResultCode::kBusy:
+      return absl::AlreadyExistsError(text);
+    case ResultCode::kUsage:
+      return UsageError(text);
+    case ResultCode::kFailed:
+      return absl::InternalError(text);
+  }
+  return absl::InternalError(text);
 }
 
 }  // namespace bucketvol

@@ -28,4 +28,11 @@ std::optional<GuardProcess> FindGuardOf(const std::string& mount_point);
 /// end is neither root's nor this user's.
 absl::StatusOr<Channel> ConnectToGuard(const GuardProcess& guard);
 
+/// Sends one packet to a guard and waits for its answer of one type. Unavailable: the guard is gone or mute.
+absl::StatusOr<Message> AskGuard(const GuardProcess& guard, const std::string& packet, MessageType answer,
+                                 int limit_ms);
+
+/// What a result says: OK, or its text as an error.
+absl::Status StatusOfResult(const Message& result);
+
 }  // namespace bucketvol

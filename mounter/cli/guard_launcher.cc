@@ -70,10 +70,10 @@ absl::StatusOr<GuardLaunch> GuardLaunch::Start(const GuardSettings& settings) {
   MountBody body;
   body.transport = settings.transport;
   body.foreground = settings.attached == KeepAttached::kYes ? 1 : 0;
-  const std::string worker = settings.program_directory + "/bucketvol";
+  body.request_timeout_ms = static_cast<uint32_t>(absl::ToInt64Milliseconds(settings.request_timeout));
   const std::string cgroup = JoinDirectories(settings.worker_cgroup);
-  const Step sent = launch.channel_.Send(
-      EncodeMessage(MessageType::kMount, body, {settings.mount_point, worker, settings.spec, cgroup}));
+  const Step sent = launch.channel_.Send(EncodeMessage(
+      MessageType::kMount, body, {settings.mount_point, settings.worker_program(), settings.spec, cgroup}));
   if (!sent.ok()) return absl::InternalError(absl::StrCat("tell the guard: ", sent.failure().text));
   return launch;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "mounter/guard/channel.h"
 #include "mounter/guard/protocol.h"
 
@@ -15,10 +16,12 @@ enum class KeepAttached { kNo, kYes };
 
 struct GuardSettings {
   std::string program_directory;  // Where bucketvol and bucketvol-guard lie.
+  std::string worker_program() const { return program_directory + "/bucketvol"; }
   std::string mount_point;
   std::string run_directory;
   Transport transport = Transport::kLoop;
   KeepAttached attached = KeepAttached::kNo;  // kYes: logs to this process's standard error, ends with it.
+  absl::Duration request_timeout;             // The worker's limit for a request.
   std::string spec;                           // For the worker; holds secrets.
   // Directories of the cgroups that the guard and its workers live in; none: where this process does.
   std::vector<std::string> guard_cgroup;

@@ -8,6 +8,7 @@ absl::string_view HelpText() {
   bucketvol mount SOURCE MOUNTPOINT [-o OPTION[,OPTION…]] [--foreground]
   bucketvol umount MOUNTPOINT [--lazy|--force]
   bucketvol status [MOUNTPOINT] [--json]
+  bucketvol upgrade MOUNTPOINT|--all [--program FILE]
   bucketvol index build SOURCE --out DIR [-o OPTION[,OPTION…]]
   bucketvol index show DIR|FILE [--json]
   bucketvol version [--json]

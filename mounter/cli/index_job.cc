@@ -59,7 +59,7 @@ IndexJob::IndexJob(ObjectStore& store, const Clock& clock, Executor& executor, c
       directory_(std::move(directory)),
       lister_(store, clock, executor, ListingOf(options, directory_)) {}
 
-absl::StatusOr<IndexManifest> IndexJob::Run(std::shared_ptr<Cancellation> cancellation) {
+absl::StatusOr<IndexManifest> IndexJob::Run(const std::shared_ptr<Cancellation>& cancellation) {
   const absl::Duration begin = clock_.Elapsed();
   ASSIGN_OR_RETURN(const std::unique_ptr<IndexBuilder> builder,
                    IndexBuilder::Create(BuildOf(options_, directory_, clock_.WallNow())));

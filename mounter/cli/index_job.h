@@ -25,7 +25,7 @@ class IndexJob {
 
   /// Lists and builds; blocks. NotFound when a path holds no key and `allow_empty` is not set. Nothing is
   /// published then, nor after any other error or a cancellation.
-  absl::StatusOr<IndexManifest> Run(std::shared_ptr<Cancellation> cancellation);
+  absl::StatusOr<IndexManifest> Run(const std::shared_ptr<Cancellation>& cancellation);
 
   const ListerProgress& progress() const { return lister_.progress(); }
 

@@ -118,6 +118,10 @@ IndexLease::~IndexLease() {
   rmdir(directory_.substr(0, directory_.rfind('/')).c_str());  // Goes only when empty.
 }
 
+IndexLease IndexLease::Join(std::string directory, UniqueFd use_lock) {
+  return IndexLease(std::move(directory), UniqueFd(), std::move(use_lock));
+}
+
 absl::Status IndexLease::KeepUntil(absl::Time time) const {
   const std::string text = absl::StrCat(absl::ToUnixSeconds(time), "\n");
   if (ftruncate(use_lock_.get(), 0) != 0)

@@ -32,7 +32,12 @@ class IndexLease {
   IndexLease& operator=(IndexLease&&) = delete;
   ~IndexLease();
 
+  /// Joins the claim of another process: `use_lock` is that of its claim, which both share.
+  static IndexLease Join(std::string directory, UniqueFd use_lock);
+
   const std::string& directory() const { return directory_; }
+  /// For Join in another process. The index is not collected as long as any process has it open.
+  const UniqueFd& use_lock() const { return use_lock_; }
   /// Lets others build; this claim's files must be open by now.
   void ReleaseBuild() { build_lock_.Reset(); }
   /// Has the index kept until `time` after its last user is gone.

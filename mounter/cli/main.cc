@@ -2,6 +2,7 @@
 // mount(8) (called as mount.bucketvol).
 
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 #include "mounter/cli/mount_command.h"
 #include "mounter/cli/status_command.h"
 #include "mounter/cli/umount_command.h"
+#include "mounter/cli/upgrade_command.h"
 #include "mounter/cli/version.h"
 #include "mounter/cli/worker.h"
 #include "mounter/options/option_help.h"
@@ -72,7 +74,7 @@ absl::StatusOr<std::optional<Arguments>> Parse(absl::Span<const std::string> wor
 }
 
 absl::Status RunIndex(absl::Span<const std::string> words, Console& console) {
-  const absl::string_view what = words.empty() ? "" : words[0];
+  const absl::string_view what = words.empty() ? absl::string_view() : words[0];
   if (what != "build" && what != "show") {
     return UsageError(
         "usage: bucketvol index build SOURCE --out DIR [-o OPTIONS], or: bucketvol index show DIR [--json]");
@@ -102,6 +104,8 @@ absl::Status RunCommand(absl::Span<const std::string> words, Console& console) {
     flags = {"--foreground"};
   else if (command == "umount")
     flags = {"--lazy", "--force"};
+  else if (command == "upgrade")
+    flags = {"--all"};
   else if (command == "status" || command == "version" || command == "--version")
     flags = {"--json"};
   else
@@ -111,6 +115,7 @@ absl::Status RunCommand(absl::Span<const std::string> words, Console& console) {
   if (command == "mount") return RunMount(MakeContext(), *arguments, console);
   if (command == "umount") return RunUmount(*arguments, console);
   if (command == "status") return RunStatus(*arguments, console);
+  if (command == "upgrade") return RunUpgrade(MakeContext(), *arguments, console);
   Print(arguments->Has("--json") ? VersionJson() : VersionText());
   return absl::OkStatus();
 }
@@ -145,6 +150,13 @@ int Main(const std::string& program, const std::vector<std::string>& words) {
 }  // namespace bucketvol
 
 int main(int argc, char** argv) {
+  // libcurl takes and frees a buffer for each request: as long as the allocator gives such memory back to the
+  // kernel at once, every one of them costs its page faults anew.
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TRIM_THRESHOLD, 16 << 20);
+  // Debian's library is built to look for lock cycles at every acquisition; the sanitizer builds do that for
+  // us.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   return bucketvol::Main(argc > 0 ? argv[0] : "",
                          std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }

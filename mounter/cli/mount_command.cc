@@ -3,37 +3,28 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "absl/time/clock.h"
 #include "mounter/base/clock.h"
 #include "mounter/base/status_macros.h"
 #include "mounter/cli/exit_code.h"
+#include "mounter/cli/guard_finder.h"
 #include "mounter/cli/guard_launcher.h"
 #include "mounter/cli/index_store.h"
 #include "mounter/cli/interrupts.h"
 #include "mounter/cli/mount_point.h"
+#include "mounter/cli/mount_status.h"
 #include "mounter/cli/volume_request.h"
 #include "mounter/cli/worker_limits.h"
 
 namespace bucketvol {
 namespace {
 
+// A guard tries for a quarter of a request's time before it gives up again.
+constexpr int kRevivalLimitMs = 60'000;
 constexpr int kSweepAttempts = 50;
 constexpr absl::Duration kSweepPause = absl::Milliseconds(20);
-
-absl::Status StatusOfResult(const Message& message) {
-  const std::string text = message.Strings(1)[0];
-  switch (message.BodyAs<ResultBody>().code) {
-    case ResultCode::kOk:
-      return absl::OkStatus();
-    case ResultCode::kBusy:
-      return absl::AlreadyExistsError(text);
-    case ResultCode::kUsage:
-      return UsageError(text);
-    case ResultCode::kFailed:
-      return absl::InternalError(text);
-  }
-  return absl::InternalError(text);
-}
 
 absl::Status GuardIsGone(GuardLaunch& launch) {
   const std::string how = launch.AwaitEnd();
@@ -76,6 +67,18 @@ absl::Status LaunchAndAwait(const GuardSettings& settings, const UniqueFd& inter
   return ExitCodeOf(end) == kExitInterrupted ? absl::OkStatus() : end;
 }
 
+// A mount whose workers were given up gets new ones; nullopt: there is none at the mount point.
+std::optional<absl::Status> ReviveDegraded(const GuardSettings& settings, const std::string& source) {
+  const auto guard = FindGuardOf(settings.mount_point);
+  if (!guard) return std::nullopt;
+  const auto status = AskForStatus(*guard);
+  if (!status.ok() || status->state != "degraded" || status->source != source) return std::nullopt;
+  const std::string packet =
+      EncodePacket(MessageType::kRevive, "", JoinStrings({settings.worker_program(), settings.spec}));
+  const auto answer = AskGuard(*guard, packet, MessageType::kResult, kRevivalLimitMs);
+  return answer.ok() ? StatusOfResult(*answer) : answer.status();
+}
+
 absl::Status LimitAndLaunch(const VolumeOptions& options, GuardSettings& settings, const UniqueFd& interrupts,
                             Console& console) {
   ASSIGN_OR_RETURN(const MountCgroups cgroups, MakeMountCgroups(options, settings.mount_point));
@@ -104,16 +107,18 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   if (geteuid() != 0) return absl::PermissionDeniedError("mounting needs root: run it with sudo");
   GuardSettings settings;
   settings.mount_point = ResolveMountPoint(arguments.positional[1]);
-  RETURN_IF_ERROR(CheckMountPoint(settings.mount_point));
   settings.program_directory = context.program_directory;
   settings.run_directory = RunDirectoryOf(request.options.run_dir, settings.mount_point);
   settings.transport =
       request.options.transport == TransportKind::kFile ? Transport::kFile : Transport::kLoop;
   settings.attached = arguments.Has("--foreground") ? KeepAttached::kYes : KeepAttached::kNo;
+  settings.request_timeout = request.options.request_timeout;
   settings.spec = request.spec.Reveal();
 
+  if (const auto revived = ReviveDegraded(settings, request.options.source.ToString())) return *revived;
+  RETURN_IF_ERROR(CheckMountPoint(settings.mount_point));
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
-  const absl::Status status = LimitAndLaunch(request.options, settings, interrupts, console);
+  absl::Status status = LimitAndLaunch(request.options, settings, interrupts, console);
   if (!status.ok()) SweepRemains(request.options.state_dir);
   return status;
 }

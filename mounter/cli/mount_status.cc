@@ -1,9 +1,16 @@
 #include "mounter/cli/mount_status.h"
 
+#include <vector>
+
 #include "absl/time/time.h"
+#include "mounter/base/status_macros.h"
+#include "mounter/cli/worker_limits.h"
 
 namespace bucketvol {
 namespace {
+
+// The guard answers by itself when its worker takes longer than 2 s.
+constexpr int kAnswerLimitMs = 5'000;
 
 const char* StateName(MountState state) {
   switch (state) {
@@ -50,10 +57,24 @@ StatusDocument MountStatus(const GuardReport& report) {
   status.mountpoint = report.mount_point;
   status.state = StateName(report.body.state);
   status.transport = report.body.transport == Transport::kFile ? "file" : "loop";
-  status.pid = {report.body.guard_pid, report.body.worker_pid};
+  status.pid = {report.body.guard_pid, report.body.worker_pid, report.body.standby_pid};
   status.worker_restarts = report.body.worker_restarts;
   if (!report.last_error.empty()) status.last_error = report.last_error;
   return status;
+}
+
+absl::StatusOr<StatusDocument> AskForStatus(const GuardProcess& guard) {
+  ASSIGN_OR_RETURN(const GuardReport report, AskForReport(guard));
+  StatusDocument status = MountStatus(report);
+  AddUsage(UsageOfWorker(report.body.worker_pid), status);
+  return status;
+}
+
+absl::StatusOr<GuardReport> AskForReport(const GuardProcess& guard) {
+  ASSIGN_OR_RETURN(const Message reply, AskGuard(guard, EncodePacket(MessageType::kStatus, "", ""),
+                                                 MessageType::kStatusReply, kAnswerLimitMs));
+  const std::vector<std::string> strings = reply.Strings(3);
+  return GuardReport{reply.BodyAs<GuardStatusBody>(), strings[0], strings[1], strings[2]};
 }
 
 void AddUsage(const CgroupUsage& usage, StatusDocument& status) {

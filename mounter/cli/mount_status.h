@@ -2,8 +2,10 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "mounter/cgroup/usage.h"
+#include "mounter/cli/guard_finder.h"
 #include "mounter/guard/protocol.h"
 #include "mounter/index/index_file.h"
 #include "mounter/telemetry/status_document.h"
@@ -21,6 +23,10 @@ struct GuardReport {
 /// The whole status of a guarded mount: the worker's part with the guard's on top.
 StatusDocument MountStatus(const GuardReport& report);
 
+/// Asks a guard what it knows of its mount. Unavailable: the guard is gone or mute.
+absl::StatusOr<GuardReport> AskForReport(const GuardProcess& guard);
+/// The same as a status.
+absl::StatusOr<StatusDocument> AskForStatus(const GuardProcess& guard);
 /// Adds what the worker's cgroup has used; nothing where it has none.
 void AddUsage(const CgroupUsage& usage, StatusDocument& status);
 

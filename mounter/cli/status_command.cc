@@ -13,26 +13,9 @@
 #include "mounter/cli/guard_finder.h"
 #include "mounter/cli/mount_point.h"
 #include "mounter/cli/mount_status.h"
-#include "mounter/cli/worker_limits.h"
 
 namespace bucketvol {
 namespace {
-
-// The guard answers by itself when its worker takes longer than 2 s.
-constexpr int kAnswerLimitMs = 5'000;
-
-absl::StatusOr<StatusDocument> AskGuard(const GuardProcess& guard) {
-  ASSIGN_OR_RETURN(const Channel channel, ConnectToGuard(guard));
-  Message reply;
-  if (!channel.Send(EncodePacket(MessageType::kStatus, "", "")).ok() ||
-      channel.ReceiveWaiting(reply, kAnswerLimitMs) != Channel::Received::kMessage) {
-    return absl::UnavailableError(absl::StrCat("guard of ", guard.mount_point, " does not answer"));
-  }
-  const std::vector<std::string> strings = reply.Strings(3);
-  StatusDocument status = MountStatus({reply.BodyAs<GuardStatusBody>(), strings[0], strings[1], strings[2]});
-  AddUsage(UsageOfWorker(static_cast<pid_t>(status.pid.worker)), status);
-  return status;
-}
 
 StatusDocument DescribeOrphan(const ImageMount& mount) {
   const auto manifest = ReadIndexManifest(mount.index_directory);
@@ -42,7 +25,7 @@ StatusDocument DescribeOrphan(const ImageMount& mount) {
 std::vector<StatusDocument> FindAll(Console& console) {
   std::vector<StatusDocument> found;
   for (const GuardProcess& guard : FindGuards()) {
-    auto status = AskGuard(guard);
+    auto status = AskForStatus(guard);
     if (status.ok())
       found.push_back(*std::move(status));
     else
@@ -60,7 +43,7 @@ std::vector<StatusDocument> FindAll(Console& console) {
 
 absl::StatusOr<StatusDocument> FindOne(const std::string& mount_point) {
   if (const auto guard = FindGuardOf(mount_point)) {
-    auto status = AskGuard(*guard);
+    auto status = AskForStatus(*guard);
     if (status.ok()) return status;
   }
   for (const ImageMount& mount : FindImageMounts()) {

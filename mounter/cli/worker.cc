@@ -19,8 +19,8 @@
 #include "mounter/cli/mount_status.h"
 #include "mounter/cli/store_stack.h"
 #include "mounter/cli/ticker.h"
-#include "mounter/image/image_sequence.h"
 #include "mounter/cli/worker_sandbox.h"
+#include "mounter/image/image_sequence.h"
 #include "mounter/image/image_server.h"
 #include "mounter/sandbox/sandbox.h"
 
@@ -38,13 +38,12 @@ constexpr absl::Duration kTick = absl::Seconds(1);
 
 absl::Status Failed(const Failure& failure) { return absl::InternalError(failure.text); }
 
-ReaderSettings ReadingOf(const VolumeOptions& options) {
+ReaderSettings ReadingOf(const VolumeOptions& options, uint64_t memory_budget) {
   ReaderSettings settings;
   settings.bucket_url =
       absl::StrCat(options.source.provider == Provider::kOss ? "oss://" : "s3://", options.source.bucket);
   settings.caching = options.direct_mode ? Caching::kOff : Caching::kOn;
-  // Half of the volume's limit: the rest is for requests in flight, the object table and the program itself.
-  if (options.resource_limit) settings.memory_bytes = options.resource_limit->memory_bytes / 2;
+  settings.memory_bytes = memory_budget;
   return settings;
 }
 
@@ -89,10 +88,15 @@ absl::Status Worker::Work() {
   }
   ASSIGN_OR_RETURN(const VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
   options_ = spec.options;
+  memory_ = PlanMemory(options_, ReadCgroupMemoryLimit(""), MachineMemory());
   SetLogging({.level = LevelOf(options_.log_level)});
   RETURN_IF_ERROR(EnterWorkerSandbox(spec));
+  std::string why;
+  auto slots = RequestSlots::Map(std::move(start.descriptors.front()), why);
+  if (!slots) return absl::FailedPreconditionError(why);
+  start.descriptors.erase(start.descriptors.begin());
   std::thread listener([this] { Listen(); });
-  const absl::Status status = Serve(spec, std::move(start.descriptors.front()));
+  absl::Status status = Prepare(spec, std::move(start), *slots);
   {
     absl::MutexLock lock(&mu_);
     ended_ = true;
@@ -102,8 +106,10 @@ absl::Status Worker::Work() {
   return status;
 }
 
-absl::Status Worker::Serve(const VolumeSpec& spec, UniqueFd fuse) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<StoreStack> stack, StoreStack::Make(spec, clock_));
+absl::Status Worker::Prepare(const VolumeSpec& spec, Message start, RequestSlots& slots) {
+  const bool first = start.BodyAs<StartBody>().role == WorkerRole::kFirst;
+  ASSIGN_OR_RETURN(const std::unique_ptr<StoreStack> stack,
+                   StoreStack::Make(spec, clock_, first ? Acquaintance::kNew : Acquaintance::kProven));
   {
     absl::MutexLock lock(&mu_);
     store_ = &stack->store();
@@ -112,44 +118,85 @@ absl::Status Worker::Serve(const VolumeSpec& spec, UniqueFd fuse) {
     absl::MutexLock lock(&mu_);
     store_ = nullptr;
   };
-  LogInfo("serving ", options_.source.ToString(), " from ", stack->store().Route());
+  if (first) LogInfo("serving ", options_.source.ToString(), " from ", stack->store().Route());
+  ASSIGN_OR_RETURN(ServedIndex index,
+                   first ? FirstIndex(spec, stack->store())
+                         : ServedIndex::Inherit(start.Strings(2)[1], std::move(start.descriptors)));
+  // A revived mount comes with the words of a new command.
+  if (!IndexFits(index.manifest(), options_)) {
+    return absl::FailedPreconditionError(
+        "the mount shows something else than these options ask for: unmount it, then mount again");
+  }
+  {
+    absl::MutexLock lock(&mu_);
+    manifest_ = index.manifest();
+  }
+  absl::Cleanup keep = [&] { KeepIndex(index.lease()); };
+  return Serve(stack->store(), index, first ? WorkerRole::kFirst : WorkerRole::kSuccessor, slots);
+}
+
+absl::StatusOr<ServedIndex> Worker::FirstIndex(const VolumeSpec& spec, ObjectStore& store) {
   const absl::Time asked = clock_.WallNow();
   const IndexStore indexes(options_.state_dir, clock_);
   ASSIGN_OR_RETURN(IndexLease lease, indexes.Claim(IndexKeyOf(spec), *cancellation_));
-  ASSIGN_OR_RETURN(const IndexManifest manifest, ProvideIndex(stack->store(), lease, asked));
-  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectTable> table,
-                   ObjectTable::Open(absl::StrCat(lease.directory(), "/", kTableName)));
-  RETURN_IF_ERROR(AnnounceImage(manifest, lease.directory()));
-  lease.ReleaseBuild();
-  RETURN_IF_ERROR(lease.KeepUntil(clock_.WallNow() + std::max(IndexStore::kKeep, options_.index_max_age)));
-  absl::Cleanup keep = [&] {
-    const absl::Time until = clock_.WallNow() + std::max(IndexStore::kKeep, options_.index_max_age);
-    if (auto kept = lease.KeepUntil(until); !kept.ok()) LogWarning(kept.message());
-  };
+  ASSIGN_OR_RETURN(IndexManifest manifest, ProvideIndex(store, lease, asked));
+  ASSIGN_OR_RETURN(ServedIndex index, ServedIndex::Open(std::move(manifest), std::move(lease)));
+  RETURN_IF_ERROR(AnnounceImage(index));
+  index.lease().ReleaseBuild();
+  KeepIndex(index.lease());
+  indexes.Collect();
+  return index;
+}
 
-  const ImageSequence sequence(*table);
+void Worker::KeepIndex(const IndexLease& lease) {
+  const absl::Time until = clock_.WallNow() + std::max(IndexStore::kKeep, options_.index_max_age);
+  if (auto kept = lease.KeepUntil(until); !kept.ok()) LogWarning(kept.message());
+}
+
+absl::Status Worker::Serve(ObjectStore& store, const ServedIndex& index, WorkerRole role,
+                           RequestSlots& slots) {
+  const ImageSequence sequence(index.table());
   ThreadPool replies("bv-reply", kReplyThreads);
-  Reader reader(stack->store(), clock_, reads_, ReadingOf(options_),
+  Reader reader(store, clock_, reads_, ReadingOf(options_, memory_.budget),
                 {.replies = &replies, .sequence = &sequence});
-  ImageServer server(*table, manifest.devices, reader, reads_);
+  ImageServer server(index.table(), index.manifest().devices, reader, reads_);
   std::optional<Ticker> ticker;
   ThreadPool timer("timer", 1);
   ticker.emplace(timer, kTick, [&] { reader.Tick(); });
-  FuseSession session({.request_timeout = options_.request_timeout}, clock_, timer);
   {
     absl::MutexLock lock(&mu_);
     reader_ = &reader;
-    session_ = &session;
-    if (ended_) return absl::CancelledError("interrupted");
   }
-  absl::Cleanup forget = [&] {
+  absl::Cleanup forget_reader = [&] {
     absl::MutexLock lock(&mu_);
     reader_ = nullptr;
+  };
+  if (role == WorkerRole::kSuccessor) Tell(MessageType::kReady);
+  ASSIGN_OR_RETURN(ServeOrder order, AwaitOrder());
+  FuseSession session(
+      {.request_timeout = options_.request_timeout, .most_attempts = order.body.most_attempts}, slots, clock_,
+      timer);
+  {
+    absl::MutexLock lock(&mu_);
+    if (ended_) return absl::CancelledError("interrupted");
+    session_ = &session;
+  }
+  absl::Cleanup forget_session = [&] {
+    absl::MutexLock lock(&mu_);
     session_ = nullptr;
   };
-  indexes.Collect();
-  return session.Serve(std::move(fuse), server);
+  Tell(MessageType::kServing);
+  return session.Serve(std::move(order.fuse), server);
 }
+
+absl::StatusOr<Worker::ServeOrder> Worker::AwaitOrder() {
+  absl::MutexLock lock(&mu_);
+  mu_.Await(absl::Condition(this, &Worker::HasOrderOrEnded));
+  if (ended_ || !order_) return absl::CancelledError("interrupted");
+  return *std::exchange(order_, std::nullopt);
+}
+
+void Worker::Tell(MessageType type) const { (void)guard_.Send(EncodePacket(type, "", "")).ok(); }
 
 absl::StatusOr<IndexManifest> Worker::ProvideIndex(ObjectStore& store, const IndexLease& lease,
                                                    absl::Time asked) {
@@ -162,8 +209,6 @@ absl::StatusOr<IndexManifest> Worker::ProvideIndex(ObjectStore& store, const Ind
   if (!fits || !IsFreshEnough(*found, options_, asked)) found = Build(store, lease.directory());
   RETURN_IF_ERROR(found.status());
   WarnOf(*found);
-  absl::MutexLock lock(&mu_);
-  manifest_ = *found;
   return found;
 }
 
@@ -188,14 +233,16 @@ absl::StatusOr<IndexManifest> Worker::Build(ObjectStore& store, const std::strin
   return manifest;
 }
 
-absl::Status Worker::AnnounceImage(const IndexManifest& manifest, const std::string& directory) {
-  const std::string path = absl::StrCat(directory, "/", kMetaName);
-  ASSIGN_OR_RETURN(const UniqueFd meta, OpenFile(path, O_RDONLY));
+absl::Status Worker::AnnounceImage(const ServedIndex& index) {
+  const IndexManifest& manifest = index.manifest();
   ImageBody body;
   body.meta_bytes = manifest.meta_bytes;
   body.devices = static_cast<uint32_t>(manifest.devices.size());
   body.needs_48bit = manifest.needs_48bit ? 1 : 0;
-  const Step sent = guard_.SendWaiting(EncodeMessage(MessageType::kImage, body, {path}), {meta.get()});
+  std::vector<int> descriptors = index.Legacy();
+  descriptors.insert(descriptors.begin(), index.meta().get());
+  const Step sent =
+      guard_.SendWaiting(EncodeMessage(MessageType::kImage, body, {index.meta_path()}), descriptors);
   return sent.ok() ? absl::OkStatus() : Failed(sent.failure());
 }
 
@@ -241,7 +288,7 @@ void Worker::Listen() {
     TellProgress();
     Message message;
     received = guard_.Receive(message);
-    if (received == Channel::Received::kMessage) OnMessage(message);
+    if (received == Channel::Received::kMessage) OnMessage(std::move(message));
   }
   // The guard wants no more of us, or is dead.
   cancellation_->Cancel();
@@ -251,10 +298,17 @@ void Worker::Listen() {
   if (session_ != nullptr) session_->Stop();
 }
 
-void Worker::OnMessage(const Message& message) {
-  if (!message.Is(MessageType::kWorkerStatus)) return;
-  const auto body = message.BodyAs<WorkerStatusBody>();
-  (void)guard_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {Status()})).ok();
+void Worker::OnMessage(Message message) {
+  if (message.Is(MessageType::kWorkerStatus)) {
+    const auto body = message.BodyAs<WorkerStatusBody>();
+    (void)guard_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {Status()})).ok();
+  } else if (message.Is(MessageType::kServe) && !message.descriptors.empty()) {
+    absl::MutexLock lock(&mu_);
+    order_.emplace(ServeOrder{message.BodyAs<ServeBody>(), std::move(message.descriptors.front())});
+  } else if (message.Is(MessageType::kDrain)) {
+    absl::MutexLock lock(&mu_);
+    if (session_ != nullptr) session_->Stop();
+  }
 }
 
 void Worker::TellProgress() {
@@ -278,7 +332,7 @@ std::string Worker::Status() {
   status.kind = "image";
   status.index_fs = "erofs";
   status.read = ReadStatus(reads_);
-  status.memory.limit = options_.resource_limit ? options_.resource_limit->memory_bytes : 0;
+  status.memory.limit = memory_.limit;
   absl::MutexLock lock(&mu_);
   if (store_ != nullptr) status.store = StoreStatus(store_->metrics());
   if (manifest_) status.index = IndexStatus(manifest_->report);

@@ -14,6 +14,8 @@
 #include "mounter/base/unique_fd.h"
 #include "mounter/cli/index_job.h"
 #include "mounter/cli/index_store.h"
+#include "mounter/cli/memory_plan.h"
+#include "mounter/cli/served_index.h"
 #include "mounter/guard/channel.h"
 #include "mounter/objstore/store_factory.h"
 #include "mounter/options/volume_spec.h"
@@ -24,8 +26,9 @@
 
 namespace bucketvol {
 
-/// The worker of an image volume: finds or builds the index, tells the guard, and serves the data devices
-/// until the kernel ends the connection, the guard goes away, or something fails.
+/// The worker of an image volume. The first one of a mount finds or builds the index and tells the guard;
+/// each later one opens the index that is mounted. It serves the data devices from the guard's word until the
+/// kernel ends the connection, the guard goes away or wants it to stop, or something fails.
 ///
 /// Two threads of its own: Run's caller does the work, a second one listens to the guard. The end of the
 /// guard's socket cancels whatever goes on.
@@ -38,11 +41,25 @@ class Worker {
   int Run();
 
  private:
+  /// The guard's word to take requests.
+  struct ServeOrder {
+    ServeBody body;
+    UniqueFd fuse;
+  };
+
   absl::Status Work();
-  absl::Status Serve(const VolumeSpec& spec, UniqueFd fuse);
+  absl::Status Prepare(const VolumeSpec& spec, Message start, RequestSlots& slots);
+  /// Serves once the guard says so.
+  absl::Status Serve(ObjectStore& store, const ServedIndex& index, WorkerRole role, RequestSlots& slots);
+  absl::StatusOr<ServeOrder> AwaitOrder() ABSL_LOCKS_EXCLUDED(mu_);
+  bool HasOrderOrEnded() const ABSL_SHARED_LOCKS_REQUIRED(mu_) { return ended_ || order_.has_value(); }
+
+  // Of a first worker.
+  absl::StatusOr<ServedIndex> FirstIndex(const VolumeSpec& spec, ObjectStore& store);
   absl::StatusOr<IndexManifest> ProvideIndex(ObjectStore& store, const IndexLease& lease, absl::Time claimed);
   absl::StatusOr<IndexManifest> Build(ObjectStore& store, const std::string& directory);
-  absl::Status AnnounceImage(const IndexManifest& manifest, const std::string& directory);
+  absl::Status AnnounceImage(const ServedIndex& index);
+  void KeepIndex(const IndexLease& lease);
   void WarnOf(const IndexManifest& manifest);
 
   // The listening thread.
@@ -50,15 +67,17 @@ class Worker {
   /// Waits for the guard's word, WakeListener, or the time of the next progress. False: it is over.
   bool AwaitEvent() ABSL_LOCKS_EXCLUDED(mu_);
   void WakeListener();
-  void OnMessage(const Message& message);
+  void OnMessage(Message message);
   void TellProgress();
   std::string Status() ABSL_LOCKS_EXCLUDED(mu_);
+  void Tell(MessageType type) const;
 
   const Channel guard_;  // One thread receives; sends are whole packets.
   const Clock& clock_;
   const std::shared_ptr<Cancellation> cancellation_;
   const UniqueFd wake_;    // An eventfd.
   VolumeOptions options_;  // Constant once the listening thread runs.
+  MemoryPlan memory_;      // Likewise.
   ReadMetrics reads_;
 
   // What the listening thread looks at while Run's thread makes and ends it.
@@ -70,6 +89,7 @@ class Worker {
   std::optional<IndexManifest> manifest_ ABSL_GUARDED_BY(mu_);
   const Reader* reader_ ABSL_GUARDED_BY(mu_) = nullptr;
   FuseSession* session_ ABSL_GUARDED_BY(mu_) = nullptr;
+  std::optional<ServeOrder> order_ ABSL_GUARDED_BY(mu_);
   bool ended_ ABSL_GUARDED_BY(mu_) = false;  // The guard is gone.
 };
 

@@ -14,7 +14,7 @@
 namespace bucketvol {
 namespace {
 
-constexpr size_t kMaxDescriptors = 4;
+constexpr size_t kMaxDescriptors = 16;
 constexpr size_t kMaxPacket =
     200 * 1024;  // What fits a socket's default send buffer (net.core.wmem_default).
 

@@ -18,6 +18,7 @@ namespace {
 
 // The command sends its first message at once.
 constexpr int kFirstMessageMs = 10'000;
+constexpr int64_t kDefaultRequestLimitMs = 100'000;
 constexpr int64_t kLogCheckMs = 10'000;
 constexpr uint64_t kLogLimit = 4 << 20;
 
@@ -69,6 +70,9 @@ Step Guard::Prepare() {
   spec_ = SecretPages(strings[2]);
   if (const int error = HeldCgroup::Hold(SplitDirectories(strings[3]), cgroup_))
     return SystemFailure(error, "hold the worker's cgroup");
+  request_limit_ms_ = body.request_timeout_ms == 0 ? kDefaultRequestLimitMs : body.request_timeout_ms;
+  // Whoever waits for an answer shall get one within the limit.
+  restarts_ = RestartPolicy(request_limit_ms_ / 4);
   ASSIGN_OR_FAIL(signals_, WatchSignals());
   mount_table_ = UniqueFd(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
   if (!mount_table_.valid()) return SystemFailure(errno, "open /proc/self/mountinfo");
@@ -79,16 +83,7 @@ Step Guard::Prepare() {
   run_directory_.emplace(std::move(directory));
   if (!foreground_) RETURN_IF_FAILED(run_directory_->RedirectErrors());
   log_check_ = MonotonicMs() + kLogCheckMs;
-  return StartWorker();
-}
-
-Step Guard::StartWorker() {
-  ASSIGN_OR_FAIL(WorkerProcess worker, WorkerProcess::Start(worker_program_, cgroup_));
-  worker_.emplace(std::move(worker));
-  StartBody start;
-  start.generation = ++generation_;
-  return worker_->channel().Send(EncodeMessage(MessageType::kStart, start, {spec_.bytes()}),
-                                 {fuse_.device.get()});
+  return StartFirst();
 }
 
 void Guard::PollOnce() {
@@ -103,13 +98,19 @@ void Guard::PollOnce() {
       {run_directory_->listener().get(), POLLIN, &Guard::OnConnect},
   };
   if (control_.open()) watches.push_back({control_.fd(), POLLIN, &Guard::OnControl});
+  // The end of a worker first: readers wait for what follows from it, and its last words are read with it.
+  if (worker_) watches.push_back({worker_->pidfd(), POLLIN, &Guard::OnWorkerExit});
   if (worker_ && worker_->channel().open())
     watches.push_back({worker_->channel().fd(), POLLIN, &Guard::OnWorkerMessage});
-  if (worker_) watches.push_back({worker_->pidfd(), POLLIN, &Guard::OnWorkerExit});
+  if (standby_ && standby_->channel().open())
+    watches.push_back({standby_->channel().fd(), POLLIN, &Guard::OnStandbyMessage});
+  if (standby_) watches.push_back({standby_->pidfd(), POLLIN, &Guard::OnStandbyExit});
+  if (refuser_) watches.push_back({fuse_.device.get(), POLLIN, nullptr});
   if (helper_) watches.push_back({helper_->fd(), POLLIN, &Guard::OnHelper});
   if (finishing_) watches.push_back({finishing_->fd(), POLLIN, &Guard::OnHelperEnd});
 
   std::vector<pollfd> polled;
+  polled.reserve(watches.size() + clients_.size());
   for (const Watch& watch : watches) polled.push_back({watch.fd, watch.events, 0});
   std::vector<Client*> clients;
   for (Client& client : clients_) {
@@ -121,13 +122,14 @@ void Guard::PollOnce() {
   if (polled[0].revents != 0) OnMountTableChange();
   // Of the others one at a time: a handler may end what the next one is about.
   for (size_t i = 1; i < polled.size(); ++i) {
-    if (polled[i].revents == 0) continue;
+    if (polled[i].revents == 0 || (i < watches.size() && watches[i].handler == nullptr)) continue;
     if (i < watches.size())
       (this->*watches[i].handler)();
     else
       OnClient(*clients[i - watches.size()]);
     break;
   }
+  if (refuser_) OnRefusable();
   clients_.remove_if([](const Client& client) { return !client.channel.open(); });
   OnTime();
   if (phase_ == Phase::kDetaching) fuse_.mount.Reset();
@@ -136,7 +138,8 @@ void Guard::PollOnce() {
 
 int Guard::PollTimeout() const {
   int64_t first = log_check_;
-  for (const int64_t deadline : {helper_deadline_, worker_deadline_, detach_deadline_, status_deadline_}) {
+  for (const int64_t deadline : {helper_deadline_, worker_deadline_, standby_at_, standby_deadline_,
+                                 progress_check_, detach_deadline_, status_deadline_}) {
     if (deadline != 0) first = std::min(first, deadline);
   }
   return static_cast<int>(std::clamp<int64_t>(first - MonotonicMs(), 0, kLogCheckMs));
@@ -155,6 +158,9 @@ void Guard::OnTime() {
   }
   if (due(helper_deadline_)) OnHelperLate();
   if (due(worker_deadline_) && worker_) worker_->Kill();
+  if (due(standby_at_)) worker_ ? StartStandby() : TakeOver();
+  if (due(standby_deadline_) && standby_) standby_->Kill();
+  if (due(progress_check_)) CheckProgress();
   if (due(status_deadline_)) AnswerStatus();
   if (due(detach_deadline_)) {
     AnswerUnmounts(ResultCode::kOk,

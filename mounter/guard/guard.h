@@ -16,18 +16,23 @@
 #include "mounter/guard/image_mount.h"
 #include "mounter/guard/outcome.h"
 #include "mounter/guard/protocol.h"
+#include "mounter/guard/request_refuser.h"
+#include "mounter/guard/restart_policy.h"
 #include "mounter/guard/run_directory.h"
 #include "mounter/guard/secret_pages.h"
 #include "mounter/guard/worker_process.h"
+#include "mounter/session/request_slots.h"
 
 namespace bucketvol {
 
 /// Owns the kernel objects of one mount and the worker that serves it, from the command to the last reader.
 ///
 /// One thread, one poll loop, and no call that may block: what may runs in a helper child. The spec and the
-/// secrets are opaque bytes that it passes to every worker it starts. Nothing of a mount outlives it: a
-/// failure, an interruption or an unmount ends the worker, the loop devices, the mount and the files of the
-/// run directory, in this order of need.
+/// secrets are opaque bytes that it passes to every worker it starts. A worker that dies, or makes no
+/// progress, is replaced by one that waits for that; when they keep dying it answers every request with EIO
+/// itself until it is told to try again. Nothing of a mount outlives it: a failure, an interruption or an
+/// unmount ends the worker, the loop devices, the mount and the files of the run directory, in this order of
+/// need.
 class Guard {
  public:
   /// `control`: the connection to the command that started this guard. `run_directory`: for its own files.
@@ -54,11 +59,12 @@ class Guard {
     Channel channel;
     bool wants_status = false;
     bool wants_end = false;
+    bool wants_upgrade = false;
+    bool wants_revival = false;
   };
   using Handler = void (Guard::*)();
 
   Step Prepare();
-  Step StartWorker();
   void PollOnce();
   int PollTimeout() const;
 
@@ -67,11 +73,15 @@ class Guard {
   void OnCommandGone();
   void OnWorkerMessage();
   void OnImage(Message message);
+  void OnServing();
   void OnWorkerExit();
+  void OnStandbyMessage();
+  void OnStandbyExit();
+  void OnRefusable();
   void OnHelper();
   void OnHelperLate();
   void OnHelperEnd();
-  void OnAttached(Message report);
+  void OnAttached(const Message& report);
   void OnUnmounted(const Message& report);
   void OnConnect();
   void OnClient(Client& client);
@@ -79,8 +89,32 @@ class Guard {
   void OnMountTableChange();
   void OnTime();
 
+  // Workers.
+  Step StartFirst();
+  Outcome<WorkerProcess> Launch(WorkerRole role, const std::string& program);
+  Step Serve(WorkerProcess& worker);
+  /// Makes sure that a successor is there or on its way.
+  void StartStandby();
+  /// Lets the next worker serve as soon as one is ready.
+  void TakeOver();
+  void Promote();
+  void Replace(const std::string& how, int64_t served_ms);
+  void Degrade();
+  void Revive(const std::string& program, const std::string& spec);
+  /// Has a worker of another program take over, once it is ready; until then nothing changes.
+  void Upgrade(const std::string& program);
+  void FailUpgrade(const std::string& why);
+  int64_t ReadyLimitMs() const;
+  void DropStandby();
+  void WatchProgress();
+  /// Kills a worker that makes no progress.
+  void CheckProgress();
+  std::string StallOf(int64_t now);
+
   // What to do.
   void StartUnmount(int flags);
+  Step StartUnmountHelper(int flags);
+  void StartDetaching();
   /// Takes everything down and reports `code` and `text`; the first reason given stands.
   void Stop(ResultCode code, std::string text);
   void AdvanceEnding();
@@ -91,6 +125,8 @@ class Guard {
 
   // Answers.
   void Report(Channel& to, ResultCode code, const std::string& text);
+  /// Answers every client that waits for one thing.
+  void Answer(bool Client::*wanted, ResultCode code, const std::string& text);
   void AnswerUnmounts(ResultCode code, const std::string& text);
   void AskWorkerForStatus();
   void AnswerStatus();
@@ -109,15 +145,30 @@ class Guard {
   SecretPages spec_;
   HeldCgroup cgroup_;  // Of the workers; removed at the end.
   bool foreground_ = false;
+  int64_t request_limit_ms_ = 0;
 
   Phase phase_ = Phase::kBuilding;
   FuseConnection fuse_;
   UniqueFd meta_;
+  std::optional<RequestSlots> slots_;
+  std::vector<UniqueFd> legacy_;  // What the first worker left for its successors.
   std::optional<WorkerProcess> worker_;
-  uint64_t generation_ = 0;
-  std::optional<HelperChild> helper_;     // Mounts in kAttaching, unmounts in every other phase.
-  bool helper_given_up_ = false;          // It was late, and the connection was aborted for it.
-  std::optional<HelperChild> finishing_;  // Has reported and goes on with what nobody waits for.
+  std::optional<WorkerProcess> standby_;
+  bool standby_ready_ = false;
+  uint64_t generation_ = 0;  // Of the worker that was started last.
+  RestartPolicy restarts_{0};
+  uint32_t restart_count_ = 0;
+  std::string kill_reason_;  // Why this guard killed the worker.
+  std::string upgrade_;      // The program of a standby that shall take over as soon as it is ready.
+  bool draining_ = false;    // The worker was told to end, and that one waits for it.
+  bool serving_ = false;     // The worker takes requests,
+  int64_t serving_since_ = 0;
+  uint64_t beat_ = 0;  // and its heart beat last
+  int64_t beat_since_ = 0;
+  std::optional<RequestRefuser> refuser_;  // Degraded: there is no worker, and none is on its way.
+  std::optional<HelperChild> helper_;      // Mounts in kAttaching, unmounts in every other phase.
+  bool helper_given_up_ = false;           // It was late, and the connection was aborted for it.
+  std::optional<HelperChild> finishing_;   // Has reported and goes on with what nobody waits for.
   std::optional<Mounted> image_;
   int unmount_flags_ = 0;
   bool unmount_by_force_ = false;
@@ -126,12 +177,16 @@ class Guard {
   std::string document_;  // The worker's last status document.
   uint64_t status_request_ = 0;
   std::string last_error_;
+  std::string last_words_;  // What a worker that is about to end said.
   ResultCode result_ = ResultCode::kOk;
   std::string result_text_;
 
   // Monotonic milliseconds; 0: none.
   int64_t helper_deadline_ = 0;
   int64_t worker_deadline_ = 0;
+  int64_t standby_at_ = 0;        // The next one is started.
+  int64_t standby_deadline_ = 0;  // It is not ready by then: killed.
+  int64_t progress_check_ = 0;
   int64_t detach_deadline_ = 0;
   int64_t status_deadline_ = 0;
   int64_t log_check_ = 0;

@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "mounter/guard/guard_log.h"
 #include "mounter/guard/monotonic.h"
 
@@ -42,6 +44,18 @@ void Guard::OnClient(Client& client) {
     const auto body = message.BodyAs<UnmountBody>();
     unmount_by_force_ |= body.force != 0;
     StartUnmount(body.lazy != 0 || body.force != 0 ? MNT_DETACH : 0);
+  } else if (message.Is(MessageType::kUpgrade)) {
+    if (phase_ != Phase::kServing || !upgrade_.empty() || draining_)
+      return Report(client.channel, ResultCode::kBusy, "mount is busy with another change");
+    if (refuser_)
+      return Report(client.channel, ResultCode::kBusy, "mount is degraded: bucketvol mount revives it");
+    client.wants_upgrade = true;
+    Upgrade(message.Strings(1)[0]);
+  } else if (message.Is(MessageType::kRevive)) {
+    if (!refuser_) return Report(client.channel, ResultCode::kBusy, "a worker serves already");
+    client.wants_revival = true;
+    const std::vector<std::string> strings = message.Strings(2);
+    Revive(strings[0], strings[1]);
   }
 }
 
@@ -50,13 +64,15 @@ void Guard::Report(Channel& to, ResultCode code, const std::string& text) {
     GuardLog("warning: result not delivered: " + text);
 }
 
+void Guard::Answer(bool Client::*wanted, ResultCode code, const std::string& text) {
+  for (Client& client : clients_) {
+    if (std::exchange(client.*wanted, false)) Report(client.channel, code, text);
+  }
+}
+
 void Guard::AnswerUnmounts(ResultCode code, const std::string& text) {
   unmount_by_force_ = false;
-  for (Client& client : clients_) {
-    if (!client.wants_end) continue;
-    client.wants_end = false;
-    Report(client.channel, code, text);
-  }
+  Answer(&Client::wants_end, code, text);
 }
 
 void Guard::AskWorkerForStatus() {
@@ -73,8 +89,11 @@ void Guard::AnswerStatus() {
   body.state = State();
   body.guard_pid = getpid();
   body.worker_pid = worker_ ? worker_->pid() : 0;
-  body.worker_restarts = generation_ > 0 ? static_cast<uint32_t>(generation_ - 1) : 0;
+  body.worker_restarts = restart_count_;
   body.transport = plan_.transport;
+  body.standby_pid = standby_ ? standby_->pid() : 0;
+  body.standby_ready = standby_ready_ ? 1 : 0;
+  body.protocol = kProtocol;
   const std::string reply =
       EncodeMessage(MessageType::kStatusReply, body, {plan_.mount_point, last_error_, document_});
   for (Client& client : clients_) {
@@ -92,7 +111,7 @@ MountState Guard::State() const {
     case Phase::kUncommitted:
     case Phase::kServing:
     case Phase::kDetaching:
-      return worker_ ? MountState::kReady : MountState::kDegraded;
+      return refuser_ || fuse_.Ended() ? MountState::kDegraded : MountState::kReady;
     case Phase::kEnding:
     case Phase::kDone:
       return MountState::kStopped;

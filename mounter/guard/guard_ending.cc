@@ -24,12 +24,18 @@ void Guard::StartUnmount(int flags) {
     return AnswerUnmounts(ResultCode::kBusy, "another file system is mounted over it: " + plan_.mount_point);
   }
   EndFinishing();
+  if (auto started = StartUnmountHelper(flags); !started.ok())
+    AnswerUnmounts(ResultCode::kFailed, started.failure().text);
+}
+
+Step Guard::StartUnmountHelper(int flags) {
   unmount_flags_ = flags;
-  auto helper = HelperChild::Start(
-      {}, [this, flags](const Channel& parent) { RunUnmount(parent, plan_.mount_point, flags); });
-  if (!helper.ok()) return AnswerUnmounts(ResultCode::kFailed, helper.failure().text);
-  helper_.emplace(std::move(helper.value()));
+  ASSIGN_OR_FAIL(HelperChild helper, HelperChild::Start({}, [this, flags](const Channel& parent) {
+                   RunUnmount(parent, plan_.mount_point, flags);
+                 }));
+  helper_.emplace(std::move(helper));
   helper_deadline_ = MonotonicMs() + kUnmountLimitMs;
+  return Nothing{};
 }
 
 void Guard::Stop(ResultCode code, std::string text) {
@@ -43,23 +49,19 @@ void Guard::Stop(ResultCode code, std::string text) {
 // Worker first: with its end every waiting reader, and every helper in a system call, gets an error and goes
 // on.
 void Guard::AdvanceEnding() {
+  DropStandby();
   if (worker_) return;
   AbortConnection();
   if (helper_) return;
   EndFinishing();
   if (image_ && IsMounted()) {
-    auto helper = HelperChild::Start(
-        {}, [this](const Channel& parent) { RunUnmount(parent, plan_.mount_point, MNT_DETACH); });
-    if (helper.ok()) {
-      helper_.emplace(std::move(helper.value()));
-      helper_deadline_ = MonotonicMs() + kUnmountLimitMs;
-      return;
-    }
+    if (StartUnmountHelper(MNT_DETACH).ok()) return;
   }
   Finish();
 }
 
 void Guard::AbortConnection() {
+  refuser_.reset();
   fuse_.mount.Reset();
   fuse_.Abort();
 }
@@ -78,6 +80,7 @@ void Guard::EndFinishing() {
 
 void Guard::Finish() {
   phase_ = Phase::kDone;
+  DropStandby();
   EndFinishing();
   AbortConnection();
   meta_.Reset();
@@ -85,6 +88,8 @@ void Guard::Finish() {
   run_directory_.reset();
   if (control_.open()) Report(control_, result_, result_text_);
   AnswerUnmounts(ResultCode::kOk, "");
+  for (const auto wanted : {&Client::wants_upgrade, &Client::wants_revival})
+    Answer(wanted, ResultCode::kFailed, "the mount has ended");
 }
 
 bool Guard::IsMounted() const {

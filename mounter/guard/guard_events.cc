@@ -36,6 +36,7 @@ void Guard::OnControl() {
   }
   if (!message.Is(MessageType::kCommit) || phase_ != Phase::kUncommitted) return;
   phase_ = Phase::kServing;
+  standby_at_ = MonotonicMs();
   // A reader may have ended the connection meanwhile.
   OnMountTableChange();
 }
@@ -60,11 +61,13 @@ void Guard::OnWorkerMessage() {
   } else if (message.Is(MessageType::kImage)) {
     OnImage(std::move(message));
   } else if (message.Is(MessageType::kWorkerFailed)) {
-    last_error_ = message.Strings(1)[0];
-    if (phase_ < Phase::kServing) Stop(message.BodyAs<ResultBody>().code, last_error_);
+    last_words_ = message.Strings(1)[0];
+    if (phase_ < Phase::kUncommitted) Stop(message.BodyAs<ResultBody>().code, last_words_);
   } else if (message.Is(MessageType::kWorkerStatusReply)) {
     document_ = message.Strings(1)[0];
     if (message.BodyAs<WorkerStatusBody>().request == status_request_) AnswerStatus();
+  } else if (message.Is(MessageType::kServing)) {
+    OnServing();
   }
 }
 
@@ -76,6 +79,8 @@ void Guard::OnImage(Message message) {
   auto meta = OpenHere(plan_.meta_path, message.descriptors.front());
   if (!meta.ok()) return Stop(ResultCode::kFailed, meta.failure().text);
   meta_ = std::move(meta.value());
+  message.descriptors.erase(message.descriptors.begin());
+  legacy_ = std::move(message.descriptors);
   phase_ = Phase::kAttaching;
   auto helper = HelperChild::Start({meta_.get(), fuse_.mount.get()}, [this](const Channel& parent) {
     RunAttach(parent, plan_, meta_, fuse_.mount);
@@ -86,31 +91,36 @@ void Guard::OnImage(Message message) {
 }
 
 void Guard::OnWorkerExit() {
-  bool clean = false;
-  const std::string how = worker_->Reap(clean);
+  const int64_t served_ms = serving_ ? MonotonicMs() - serving_since_ : 0;
+  std::string how = worker_->Reap();
+  const bool drained = std::exchange(draining_, false);
+  if (!kill_reason_.empty()) how = std::exchange(kill_reason_, "");
   // What it said last may still lie in the socket.
   Message message;
   while (worker_->channel().open() && worker_->channel().Receive(message) == Channel::Received::kMessage) {
-    if (message.Is(MessageType::kWorkerFailed)) last_error_ = message.Strings(1)[0];
+    if (message.Is(MessageType::kWorkerFailed)) last_words_ = message.Strings(1)[0];
   }
   worker_.reset();
   worker_deadline_ = 0;
+  serving_ = false;
   AnswerStatus();
   switch (phase_) {
     case Phase::kBuilding:
     case Phase::kAttaching:
-    case Phase::kUncommitted:
       AbortConnection();
       return Stop(ResultCode::kFailed,
-                  last_error_.empty() ? "worker ended unexpectedly: " + how : last_error_);
+                  last_words_.empty() ? "worker ended unexpectedly: " + how : last_words_);
+    case Phase::kUncommitted:
     case Phase::kServing:
+      if (!fuse_.Ended()) return drained ? TakeOver() : Replace(how, served_ms);
       AbortConnection();
+      if (phase_ == Phase::kUncommitted) return Stop(ResultCode::kFailed, "the FUSE connection has ended");
       if (!IsMounted()) return Finish();
-      if (last_error_.empty()) last_error_ = "worker ended unexpectedly: " + how;
+      last_error_ = "the FUSE connection has ended";
       GuardLog("error: " + last_error_ + "; reads fail from now on");
-      return;
+      return DropStandby();
     case Phase::kDetaching:
-      return Finish();
+      return fuse_.Ended() ? Finish() : drained ? TakeOver() : Replace(how, served_ms);
     case Phase::kEnding:
     case Phase::kDone:
       return;
@@ -131,7 +141,7 @@ void Guard::OnHelper() {
     (void)DecodePacket(EncodeMessage(MessageType::kResult, lost, {"helper process ended unexpectedly"}),
                        report);
   }
-  if (phase_ == Phase::kAttaching) return OnAttached(std::move(report));
+  if (phase_ == Phase::kAttaching) return OnAttached(report);
   if (phase_ == Phase::kEnding && !image_) {
     // The mount was being made when the end came.
     const auto body = report.BodyAs<HelperReport>();
@@ -150,8 +160,9 @@ void Guard::OnHelperLate() {
     if (worker_) worker_->Kill();
     return AbortConnection();
   }
-  // Not even that helped: leave it to the kernel.
+  // Not even that helped: leave it to the kernel, and take the mount out of sight at least.
   helper_.reset();
+  if (phase_ == Phase::kServing && unmount_flags_ == 0 && StartUnmountHelper(MNT_DETACH).ok()) return;
   if (phase_ == Phase::kServing)
     AnswerUnmounts(ResultCode::kFailed, "umount hangs in the kernel: " + plan_.mount_point);
   if (phase_ == Phase::kAttaching) Stop(ResultCode::kFailed, "mount hangs in the kernel");
@@ -165,10 +176,10 @@ void Guard::OnHelperEnd() {
   finishing_.reset();
 }
 
-void Guard::OnAttached(Message report) {
+void Guard::OnAttached(const Message& report) {
   const auto body = report.BodyAs<HelperReport>();
-  // From here on the connection lives as long as the image is mounted, not as long as this process: the image's
-  // data devices hold it. Where there are none, this process does.
+  // From here on the connection lives as long as the image is mounted, not as long as this process: the
+  // image's data devices hold it. Where there are none, this process does.
   if (plan_.devices > 0) fuse_.mount.Reset();
   meta_.Reset();
   if (body.code != ResultCode::kOk) return Stop(ResultCode::kFailed, report.Strings(1)[0]);
@@ -190,13 +201,20 @@ void Guard::OnUnmounted(const Message& report) {
                                 : "umount " + plan_.mount_point + ": " + report.Strings(1)[0];
     return AnswerUnmounts(body.code, why);
   }
-  phase_ = Phase::kDetaching;
   detach_deadline_ = MonotonicMs() + (unmount_flags_ == 0 ? kDetachLimitMs : kLazyDetachLimitMs);
-  if (!worker_) return Finish();
   if (unmount_by_force_) {
-    worker_->Kill();
+    if (worker_) worker_->Kill();
     AbortConnection();
   }
+  StartDetaching();
+}
+
+void Guard::StartDetaching() {
+  phase_ = Phase::kDetaching;
+  progress_check_ = MonotonicMs();
+  // Where nobody serves, nobody elsewhere has anything from going on; and without a worker the end of the
+  // connection shows here only.
+  if (!worker_ && (refuser_ || fuse_.Ended())) Finish();
 }
 
 void Guard::OnSignal() {
@@ -209,8 +227,7 @@ void Guard::OnSignal() {
 
 void Guard::OnMountTableChange() {
   if (phase_ != Phase::kServing || IsMounted()) return;
-  if (!worker_) return Finish();
-  phase_ = Phase::kDetaching;
+  StartDetaching();
 }
 
 }  // namespace bucketvol

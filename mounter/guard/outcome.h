@@ -49,11 +49,13 @@ using Step = Outcome<Nothing>;
     if (auto outcome_macro_ = (expr); !outcome_macro_.ok()) return std::move(outcome_macro_.failure()); \
   } while (false)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): `lhs` may declare a variable and `holder` is a name.
 /// Evaluates an Outcome; returns its Failure from the enclosing function, or binds its value to `lhs`.
 #define ASSIGN_OR_FAIL(lhs, expr) ASSIGN_OR_FAIL_IMPL_(OUTCOME_CONCAT_(outcome_, __COUNTER__), lhs, expr)
 #define ASSIGN_OR_FAIL_IMPL_(holder, lhs, expr)         \
   auto holder = (expr);                                 \
   if (!holder.ok()) return std::move(holder.failure()); \
   lhs = std::move(holder.value())
+// NOLINTEND(bugprone-macro-parentheses)
 #define OUTCOME_CONCAT_(a, b) OUTCOME_CONCAT_INNER_(a, b)
 #define OUTCOME_CONCAT_INNER_(a, b) a##b

@@ -36,20 +36,28 @@ enum class MessageType : uint16_t {
   // Any client -> guard, on the socket of the run directory.
   kStatus = 32,   // no body
   kUnmount = 33,  // UnmountBody
+  kUpgrade = 34,  // strings: worker program; answered by kResult
+  kRevive = 35,   // strings: worker program, spec (empty: as before); answered by kResult
 
   // Guard -> client.
   kStatusReply = 48,  // GuardStatusBody; strings: mount point, last error, the worker's document (JSON)
 
   // Guard -> worker, on descriptor 3 of the worker.
-  kStart = 64,         // StartBody; strings: spec; descriptors: the FUSE connection
+  kStart = 64,  // StartBody; strings: spec, path of the metadata image; descriptors: the request slots, then
+                // for a successor what the first worker left (kImage)
   kWorkerStatus = 65,  // WorkerStatusBody
+  kServe = 66,         // ServeBody; descriptors: the FUSE connection. Once, when no other worker has it.
+  kDrain = 67,         // Take no more requests, answer what is in flight, and end.
 
   // Worker -> guard (and kProgress).
-  kImage = 80,              // ImageBody; strings: path of the metadata image; descriptors: the metadata image
+  kImage = 80,  // ImageBody; strings: path of the metadata image; descriptors: the metadata image, then
+                // what its successors shall get
   kWorkerFailed = 81,       // ResultBody; strings: text
   kWorkerStatusReply = 82,  // WorkerStatusBody; strings: the document (JSON)
   kSessionEnded = 83,       // The kernel closed the FUSE connection: nothing is mounted any more.
   kWarning = 84,            // strings: text for the user; passed on to the command line
+  kReady = 85,              // A successor could serve now.
+  kServing = 86,            // It does: what its predecessor left is taken over.
 };
 
 struct MessageHeader {
@@ -65,7 +73,9 @@ enum class Transport : uint32_t { kLoop = 0, kFile = 1 };
 
 struct MountBody {
   Transport transport = Transport::kLoop;
-  uint32_t foreground = 0;  // Ends, with the mount, when the command line goes away.
+  uint32_t foreground = 0;          // Ends, with the mount, when the command line goes away.
+  uint32_t request_timeout_ms = 0;  // After which the worker answers a request with EIO; 0: 100 s.
+  uint32_t padding = 0;
 };
 
 struct ProgressBody {
@@ -89,6 +99,10 @@ struct UnmountBody {
   uint32_t force = 0;  // Detach now and give every reader an error.
 };
 
+/// Grows with each message that a client must not send to a guard that does not know it: such a guard would
+/// never answer. 2: kUpgrade, kRevive.
+inline constexpr uint32_t kProtocol = 2;
+
 enum class MountState : uint32_t { kBuilding = 0, kReady = 1, kDegraded = 2, kStopped = 3 };
 
 struct GuardStatusBody {
@@ -97,11 +111,26 @@ struct GuardStatusBody {
   int32_t worker_pid = 0;  // 0: none runs.
   uint32_t worker_restarts = 0;
   Transport transport = Transport::kLoop;
-  uint32_t padding = 0;
+  int32_t standby_pid = 0;     // The worker that waits for its turn; 0: none.
+  uint32_t standby_ready = 0;  // It could serve now.
+  uint32_t protocol = 0;       // kProtocol of the guard: what it understands.
+};
+
+enum class WorkerRole : uint32_t {
+  kFirst = 0,      // Provides the index, announces its image and serves.
+  kSuccessor = 1,  // Opens the index of the mounted image, says kReady and waits for kServe.
 };
 
 struct StartBody {
   uint64_t generation = 0;  // Counts the workers of this mount from 1.
+  WorkerRole role = WorkerRole::kFirst;
+  uint32_t padding = 0;
+};
+
+struct ServeBody {
+  uint64_t generation = 0;     // As in StartBody.
+  uint32_t most_attempts = 0;  // So often a request may be taken over; then it is answered EIO. 0: no limit.
+  uint32_t padding = 0;
 };
 
 struct WorkerStatusBody {

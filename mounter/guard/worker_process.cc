@@ -1,6 +1,7 @@
 #include "mounter/guard/worker_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,6 +19,8 @@ namespace bucketvol {
 namespace {
 
 constexpr int kSocketFd = 3;
+// A killed process that no system call holds is gone long before, whatever its memory.
+constexpr int kEndLimitMs = 2'000;
 // Exit code of a worker that would have run without its limits.
 constexpr int kNotLimited = 126;
 // Without CAP_SYS_RESOURCE the guard's own score cannot be lowered; the worker's can always be raised above
@@ -75,11 +78,18 @@ WorkerProcess::~WorkerProcess() {
 
 void WorkerProcess::Kill() const { kill(pid_, SIGKILL); }
 
-std::string WorkerProcess::Reap(bool& clean) {
+void WorkerProcess::KillAndAwait() {
+  Kill();
+  pollfd ended{pidfd_.get(), POLLIN, 0};
+  if (poll(&ended, 1, kEndLimitMs) <= 0) return;
+  waitpid(pid_, nullptr, 0);
+  pidfd_.Reset();
+}
+
+std::string WorkerProcess::Reap() {
   int status = 0;
   waitpid(pid_, &status, 0);
   pidfd_.Reset();
-  clean = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (WIFSIGNALED(status)) {
     return "signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
   }

@@ -32,8 +32,10 @@ class WorkerProcess {
   /// Asks it to clean up and end: the end of the socket is the sign.
   void Dismiss() { channel_.Close(); }
   void Kill() const;
-  /// Takes the exit of an ended process: "exit code 1", "signal 9 (Killed)". `clean`: it ended with code 0.
-  std::string Reap(bool& clean);
+  /// Kills it and waits a moment for its end, so that what it holds is free.
+  void KillAndAwait();
+  /// Takes the exit of an ended process: "exit code 1", "signal 9 (Killed)".
+  std::string Reap();
 
  private:
   WorkerProcess(pid_t pid, UniqueFd pidfd, Channel channel)

@@ -1,9 +1,9 @@
 #include "mounter/image/image_server.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -15,7 +15,12 @@
 namespace bucketvol {
 namespace {
 
-constexpr std::array<char, 64 << 10> kZeros{};
+/// Zeros to send. Their pages are there before they are used: where the kernel copies an answer from a page
+/// that is not, while this process is being killed, it gives the answer up and the reader gets an error.
+absl::Span<const char> Zeros() {
+  static const auto& zeros = *new std::string(64 << 10, '\0');
+  return zeros;
+}
 
 /// The part of one object that a read covers.
 struct Part {
@@ -37,15 +42,16 @@ absl::StatusOr<std::vector<Part>> FindParts(const ObjectTable& table, uint32_t d
                      extent->row,
                      {begin - extent->offset, end - extent->offset},
                      begin - range.begin});
-    position = end;
+    // The rest of an object's last block belongs to nobody.
+    position = (end + kIndexBlockBytes - 1) / kIndexBlockBytes * kIndexBlockBytes;
   }
   return parts;
 }
 
 void AppendZeros(uint64_t length, std::vector<Piece>& pieces) {
   while (length > 0) {
-    const uint64_t step = std::min<uint64_t>(length, kZeros.size());
-    pieces.emplace_back(kZeros.data(), step);
+    const uint64_t step = std::min<uint64_t>(length, Zeros().size());
+    pieces.push_back(Zeros().subspan(0, step));
     length -= step;
   }
 }
@@ -110,7 +116,9 @@ class Gathering {
 
 ImageServer::ImageServer(const ObjectTable& table, std::vector<DataDevice> devices, Reader& reader,
                          ReadMetrics& metrics)
-    : table_(table), devices_(std::move(devices)), reader_(reader), metrics_(metrics) {}
+    : table_(table), devices_(std::move(devices)), reader_(reader), metrics_(metrics) {
+  Zeros();  // Before the first read needs them.
+}
 
 std::vector<ServedFile> ImageServer::Files() const {
   std::vector<ServedFile> files;

@@ -51,8 +51,8 @@ IntervalTable::IntervalTable(IntervalTableSettings settings)
   by_id_.emplace(whole.id, &whole);
 }
 
-void IntervalTable::AddLandmarks(std::vector<std::string> points, KeyMap::Landmarks kind) {
-  map_.AddLandmarks(std::move(points), kind);
+void IntervalTable::AddLandmarks(const std::vector<std::string>& points, KeyMap::Landmarks kind) {
+  map_.AddLandmarks(points, kind);
   for (Interval& interval : intervals_) {
     if (interval.state == Interval::State::kDone) continue;
     interval.due = Interval::kNotDue;

@@ -73,7 +73,7 @@ class IntervalTable {
   explicit IntervalTable(IntervalTableSettings settings);
 
   /// Tells where there are keys. Points that cannot be used are left out.
-  void AddLandmarks(std::vector<std::string> points, KeyMap::Landmarks kind);
+  void AddLandmarks(const std::vector<std::string>& points, KeyMap::Landmarks kind);
   /// Tells that all sub-directories of `directory` are among the points added.
   void LearnWhole(absl::string_view directory, size_t sub_directories) {
     map_.LearnWhole(directory, sub_directories);

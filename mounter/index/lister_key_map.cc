@@ -89,9 +89,9 @@ class KeyMap::PointList {
   std::vector<std::string> points_;
 };
 
-void KeyMap::AddLandmarks(std::vector<std::string> points, Landmarks kind) {
+void KeyMap::AddLandmarks(const std::vector<std::string>& points, Landmarks kind) {
   landmarks_kind_ = kind;
-  for (std::string& point : points) {
+  for (const std::string& point : points) {
     if (!absl::StartsWith(point, prefix_)) continue;
     alphabet_.Learn(point);
     std::optional<std::string> fit = MakeSplitPoint(point, prefix_, std::nullopt);
@@ -208,7 +208,8 @@ void KeyMap::LearnLandmarks(const News& news, double& pages_in_landmark) {
   const auto first = place(news.stretch.after);
   const auto passed = static_cast<double>(place(news.first) - first) +
                       static_cast<double>(place(news.objects.back().key) - place(news.first));
-  for (double i = 0; i < std::min(passed, 100.0); ++i) whole_landmarks_.Note(pages_in_landmark / passed);
+  for (int i = 0; i < static_cast<int>(std::min(passed, 100.0)); ++i)
+    whole_landmarks_.Note(pages_in_landmark / passed);
   if (passed > 0) pages_in_landmark = 0;
 }
 

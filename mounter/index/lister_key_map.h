@@ -56,7 +56,7 @@ class KeyMap {
   enum class Landmarks { kDirectories, kEven };
   /// Takes points into the map. Points that cannot serve as start-after, or lie outside of the prefix, are
   /// left out.
-  void AddLandmarks(std::vector<std::string> points, Landmarks kind);
+  void AddLandmarks(const std::vector<std::string>& points, Landmarks kind);
   /// Notes that `directory` has so many sub-directories, all of which have been added as landmarks.
   void LearnWhole(absl::string_view directory, size_t sub_directories);
   /// What a page showed.

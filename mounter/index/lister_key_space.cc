@@ -284,7 +284,7 @@ SymbolSet KeyRuler::Known(size_t position) const {
 }
 
 SymbolSet KeyRuler::Expected(size_t position) const {
-  const SymbolSet known = Known(position);
+  SymbolSet known = Known(position);
   if (known.size() == 0) return known;
   SymbolSet expected = known;
   const NamePosition at = NamePositionAt(begin_, position);

@@ -51,8 +51,8 @@ StagedFile::StagedFile(std::string directory, std::string name, UniqueFd fd, boo
     : directory_(std::move(directory)), name_(std::move(name)), fd_(std::move(fd)), named_(named) {}
 
 StagedFile::StagedFile(StagedFile&& other) noexcept
-    : directory_(other.directory_),
-      name_(other.name_),
+    : directory_(std::move(other.directory_)),
+      name_(std::move(other.name_)),
       fd_(std::move(other.fd_)),
       named_(std::exchange(other.named_, false)),
       behind_(other.behind_) {}

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstring>
 #include <thread>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "mounter/base/status_macros.h"
@@ -476,8 +475,9 @@ absl::Status CurlLoop::Outcome(const Transfer& transfer, CURLcode code) const {
   failure.proxy = transfer.proxy;
   failure.connected = transfer.watch.connected();
   failure.connect_timeout = settings_.connect_timeout;
-  failure.tls_begun =
-      transfer.awaits_handshake && failure.proxy.empty() && OriginOf(failure.url).scheme == "https";
+  // Behind a proxy the handshake begins once the proxy has connected.
+  const bool reached = failure.proxy.empty() ? transfer.awaits_handshake : proxy_answer / 100 == 2;
+  failure.tls_begun = reached && OriginOf(failure.url).scheme == "https";
   failure.os_error = static_cast<int>(os_error);
   failure.proxy_answer = static_cast<int>(proxy_answer);
   // libcurl's own words may name the proxy, with its password.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "mounter/objstore/http_fields.h"
 #include "mounter/objstore/store_error.h"
@@ -56,6 +57,9 @@ absl::Status GetExchange::Accept(const HttpResponseHead& head) {
     return BadAnswer("the answer has another length than the range");
   }
   sink_->OnVersion(etag);
+  // "x-oss-hash-crc64ecma: the CRC-64 value of the object", of GetObject in the OSS reference.
+  uint64_t crc;
+  if (absl::SimpleAtoi(head.Value("x-oss-hash-crc64ecma"), &crc)) sink_->OnObjectCrc64(crc);
   return absl::OkStatus();
 }
 

@@ -15,6 +15,7 @@ class HedgedStore::Leg final : public GetSink {
       : call(std::move(owner)), at(range.begin), progress{range.size(), now, now} {}
 
   void OnVersion(absl::string_view etag) override { version = std::string(etag); }
+  void OnObjectCrc64(uint64_t crc) override { object_crc64 = crc; }
   void OnData(absl::Span<const char> data) override;
   void OnDone(absl::Status status) override;
 
@@ -24,6 +25,7 @@ class HedgedStore::Leg final : public GetSink {
 
   // Of the thread that brings the answer.
   std::string version;
+  std::optional<uint64_t> object_crc64;
   bool version_given = false;
 
   // Guarded by the store's lock.
@@ -136,7 +138,10 @@ void HedgedStore::Call::OnData(Leg& leg, absl::Span<const char> data) {
   if (loser) loser->cancellation.Cancel();
   if (fresh.size() < data.size()) store_.CountDiscarded(data.size() - fresh.size());
   if (fresh.empty()) return;
-  if (!std::exchange(leg.version_given, true)) sink_->OnVersion(leg.version);
+  if (!std::exchange(leg.version_given, true)) {
+    sink_->OnVersion(leg.version);
+    if (leg.object_crc64) sink_->OnObjectCrc64(*leg.object_crc64);
+  }
   sink_->OnData(fresh);
   EndDelivery();
 }

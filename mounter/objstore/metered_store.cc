@@ -10,6 +10,7 @@ class MeteredStore::CountingSink final : public GetSink {
   CountingSink(MeteredStore& store, GetSink& sink) : store_(store), sink_(sink) {}
 
   void OnVersion(absl::string_view etag) override { sink_.OnVersion(etag); }
+  void OnObjectCrc64(uint64_t crc) override { sink_.OnObjectCrc64(crc); }
   void OnData(absl::Span<const char> data) override {
     store_.metrics_.bytes_in.fetch_add(data.size(), std::memory_order_relaxed);
     sink_.OnData(data);

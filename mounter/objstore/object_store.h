@@ -117,6 +117,9 @@ class GetSink {
   /// The version that the following bytes belong to, without quotes; before the first byte, again after each
   /// retry below.
   virtual void OnVersion(absl::string_view /*etag*/) {}
+  /// The CRC-64 (see base/crc.h) of the whole object in that version, whatever the range, if the service told
+  /// it. Between OnVersion and the first byte.
+  virtual void OnObjectCrc64(uint64_t /*crc*/) {}
   /// The next bytes of the range, in order and without gaps, whatever retries went on below. Must not block.
   virtual void OnData(absl::Span<const char> data) = 0;
   /// The end: OK exactly when all bytes of the range were given to OnData. Called once. Must not block for

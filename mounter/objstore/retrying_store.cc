@@ -140,6 +140,7 @@ class RetryingStore::GetCall final : public Call, public GetSink {
     version_ = std::string(etag);
     sink_->OnVersion(etag);
   }
+  void OnObjectCrc64(uint64_t crc) override { sink_->OnObjectCrc64(crc); }
 
   void OnData(absl::Span<const char> data) override {
     request_.range.begin += data.size();

@@ -10,6 +10,7 @@ class ThrottledStore::WatchingSink final : public GetSink {
   WatchingSink(ThrottledStore& store, GetSink& sink) : store_(store), sink_(sink) {}
 
   void OnVersion(absl::string_view etag) override { sink_.OnVersion(etag); }
+  void OnObjectCrc64(uint64_t crc) override { sink_.OnObjectCrc64(crc); }
   void OnData(absl::Span<const char> data) override { sink_.OnData(data); }
   void OnDone(absl::Status status) override {
     const std::unique_ptr<WatchingSink> self(this);

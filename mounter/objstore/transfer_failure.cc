@@ -30,7 +30,8 @@ std::string Via(const TransferFailure& failure) {
 std::string Timeout(const TransferFailure& failure) {
   const std::string limit = absl::FormatDuration(failure.connect_timeout);
   if (failure.tls_begun)
-    return absl::StrCat("TLS was not set up within ", limit, "; is url= right (http or https, port)?");
+    return absl::StrCat("TLS was not set up within ", limit, Via(failure),
+                        "; is url= right (http or https, port)?");
   return absl::StrCat("no connection within ", limit, Via(failure));
 }
 

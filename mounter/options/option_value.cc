@@ -81,6 +81,15 @@ ValueType Described(ValueType type, std::string hint, std::string accepts) {
 }
 
 std::string ShowBool(bool value) { return value ? "true" : "false"; }
+/// In the largest unit of 1024 that loses nothing.
+std::string ShowSize(uint64_t size) {
+  for (const absl::string_view name : {"TiB", "GiB", "MiB", "KiB"}) {
+    const auto* unit = std::find_if(std::begin(kSizeUnits), std::end(kSizeUnits),
+                                    [&](const SizeUnit& candidate) { return candidate.name == name; });
+    if (size > 0 && size % unit->bytes == 0) return absl::StrCat(size / unit->bytes, name);
+  }
+  return absl::StrCat(size, "B");
+}
 /// 2500 is "2.5".
 std::string ShowThousandths(uint64_t value) {
   std::string text = absl::StrFormat("%d.%03d", value / 1000, value % 1000);
@@ -233,6 +242,18 @@ ValueType CountValue(const std::string& zero_word, int low, int high, Field<int>
   const auto show = [zero_word](int count) { return count == 0 ? zero_word : absl::StrCat(count); };
   return Described(ParsedValue(std::move(field), parse, show), "N",
                    absl::StrCat("a number from ", low, " to ", high, ", or ", zero_word));
+}
+
+ValueType SizeValue(const std::string& zero_word, uint64_t low, uint64_t high, Field<uint64_t> field) {
+  const auto parse = [zero_word, low, high](absl::string_view text) -> std::optional<uint64_t> {
+    if (absl::EqualsIgnoreCase(text, zero_word)) return 0;
+    const std::optional<uint64_t> size = ParseSize(text);
+    return size.has_value() && (*size < low || *size > high) ? std::nullopt : size;
+  };
+  const auto show = [zero_word](uint64_t size) { return size == 0 ? zero_word : ShowSize(size); };
+  return Described(ParsedValue(std::move(field), parse, show), "SIZE",
+                   absl::StrCat("a size from ", ShowSize(low), " to ", ShowSize(high),
+                                " with unit KiB, MiB, GiB, KB, MB or GB, or ", zero_word));
 }
 
 ValueType RateValue(Field<double> field) {

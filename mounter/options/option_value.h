@@ -75,6 +75,8 @@ ValueType IdValue(std::string hint, Field<uint32_t> field);
 ValueType PermissionsValue(Field<uint32_t> field);
 /// An integer in [low, high], or the word `zero_word` for 0.
 ValueType CountValue(const std::string& zero_word, int low, int high, Field<int> field);
+/// A size in [low, high], or the word `zero_word` for 0.
+ValueType SizeValue(const std::string& zero_word, uint64_t low, uint64_t high, Field<uint64_t> field);
 ValueType RateValue(Field<double> field);
 ValueType TimeValue(absl::Duration low, absl::Duration high, Field<absl::Duration> field);
 ValueType ResourceLimitValue(Field<std::optional<ResourceLimit>> field);

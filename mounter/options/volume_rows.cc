@@ -158,6 +158,11 @@ void AppendLimitRows(std::vector<OptionRow>& table) {
                    .section = kSection,
                    .help = "most processors and memory of the volume's worker, in cores and GiB",
                    .value = ResourceLimitValue(&VolumeOptions::resource_limit)});
+  table.push_back(
+      {.name = "memory_budget",
+       .section = kSection,
+       .help = "most memory for data in flight, fetched ahead and kept; auto is half of the limit",
+       .value = SizeValue("auto", 16 << 20, uint64_t{1} << 40, &VolumeOptions::memory_budget)});
   table.push_back({.name = "request_rate",
                    .section = kSection,
                    .help = "most requests per second to the service; 0 is no limit",

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "mounter/base/crc.h"
+
 namespace bucketvol {
 
 Fetch::Fetch(Owner& owner, std::shared_ptr<CachedObject> object, CachedObject::Run run)
@@ -36,6 +38,10 @@ uint64_t Fetch::FillBlock(absl::Span<const char> data) {
   return length;
 }
 
+void Fetch::OnObjectCrc64(uint64_t crc) {
+  if (size() == object_->id().size) crc64_ = crc;
+}
+
 // Bytes beyond those asked for cannot belong to the object's blocks and are ignored.
 void Fetch::OnData(absl::Span<const char> data) {
   if (data.empty()) return;
@@ -43,14 +49,18 @@ void Fetch::OnData(absl::Span<const char> data) {
   progress_.received += data.size();
   if (other_version_) return;
   CachedObject::Blocks full;
-  while (!data.empty() && current_ < run_.blocks.size()) {
+  while (!data.empty() && !whole()) {
     data.remove_prefix(FillBlock(data));
     const std::shared_ptr<Block>& block = run_.blocks[current_];
     if (block->buffer->filled() < block->range.size()) continue;
     full.push_back(block);
     ++current_;
   }
-  Block* partial = current_ < run_.blocks.size() ? run_.blocks[current_].get() : nullptr;
+  if (!crc64_) Publish(std::move(full));
+}
+
+void Fetch::Publish(CachedObject::Blocks full) {
+  Block* partial = whole() ? nullptr : run_.blocks[current_].get();
   if (partial != nullptr && !partial->buffer) partial = nullptr;
   CachedObject::Reads woken =
       object_->Advance(full, partial, partial != nullptr ? partial->buffer->filled() : 0);
@@ -58,11 +68,36 @@ void Fetch::OnData(absl::Span<const char> data) {
   if (!woken.empty()) owner_.OnReadsReady(std::move(woken));
 }
 
+bool Fetch::RightBytes() const {
+  uint64_t crc = 0;
+  for (const std::shared_ptr<Block>& block : run_.blocks) {
+    const absl::Span<const char> bytes = block->buffer->bytes({0, block->range.size()});
+    crc = Crc64(crc, {bytes.data(), bytes.size()});
+  }
+  return crc == *crc64_;
+}
+
+void Fetch::Forget() {
+  for (const std::shared_ptr<Block>& block : run_.blocks) block->buffer->Restart();
+  current_ = 0;
+  crc64_.reset();
+}
+
 void Fetch::OnDone(absl::Status status) {
-  reservation_.Reset();
+  constexpr int kMostDamaged = 3;  // Then the object itself or its checksum is wrong.
   if (status.ok() && other_version_) status = absl::FailedPreconditionError("another ETag than asked for");
-  if (status.ok() && current_ < run_.blocks.size())
-    status = absl::DataLossError("fewer bytes than asked for");
+  if (status.ok() && !whole()) status = absl::DataLossError("fewer bytes than asked for");
+  if (status.ok() && crc64_) {
+    if (RightBytes()) {
+      Publish(run_.blocks);
+    } else if (++damaged_ < kMostDamaged) {
+      Forget();
+      return owner_.OnDamaged(*this);
+    } else {
+      status = absl::DataLossError("the bytes that come are not those of the object's CRC-64");
+    }
+  }
+  reservation_.Reset();
   owner_.OnFetchDone(*this, std::move(status));
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -14,6 +15,9 @@
 namespace bucketvol {
 
 /// One GET that fills a run of blocks, front to back. Driven by one thread of the store at a time.
+///
+/// Where the run is the whole object and the service tells its checksum, nothing is given to readers before
+/// it was found right.
 class Fetch final : public GetSink {
  public:
   /// Sees to what a fetch brings. Called by the store's thread, without locks.
@@ -30,12 +34,15 @@ class Fetch final : public GetSink {
     virtual void OnBlocksReady(const CachedObject::Blocks& blocks) = 0;
     /// These reads have all they waited for.
     virtual void OnReadsReady(CachedObject::Reads reads) = 0;
+    /// The object's checksum says that these are not its bytes. They are forgotten; asks for them again.
+    virtual void OnDamaged(Fetch& fetch) = 0;
     /// The end. `status` is not OK unless every block is READY. May destroy the fetch.
     virtual void OnFetchDone(Fetch& fetch, absl::Status status) = 0;
   };
 
   /// When it began and what came; for its owner.
   struct Progress {
+    bool requested = false;
     absl::Duration started;
     absl::Duration first_byte;
     uint64_t received = 0;
@@ -50,6 +57,7 @@ class Fetch final : public GetSink {
   GetRequest Request() const;
 
   void OnVersion(absl::string_view etag) override;
+  void OnObjectCrc64(uint64_t crc) override;
   void OnData(absl::Span<const char> data) override;
   void OnDone(absl::Status status) override;
 
@@ -61,15 +69,21 @@ class Fetch final : public GetSink {
 
  private:
   uint64_t FillBlock(absl::Span<const char> data);
+  void Publish(CachedObject::Blocks full);
+  bool whole() const { return current_ == run_.blocks.size(); }
+  bool RightBytes() const;
+  void Forget();
 
   Owner& owner_;
   const std::shared_ptr<CachedObject> object_;
   const CachedObject::Run run_;
   uint64_t charge_ = 0;
   Progress progress_;
-  Reservation reservation_;     // Shrinks as buffers are made.
-  size_t current_ = 0;          // The block being filled.
-  bool other_version_ = false;  // The bytes are not the object's: they are thrown away.
+  Reservation reservation_;        // Shrinks as buffers are made.
+  size_t current_ = 0;             // The block being filled.
+  bool other_version_ = false;     // The bytes are not the object's: they are thrown away.
+  std::optional<uint64_t> crc64_;  // Of all blocks together.
+  int damaged_ = 0;                // How often it was wrong.
 };
 
 }  // namespace bucketvol

@@ -33,6 +33,7 @@ FetchScheduler::FetchScheduler(ObjectStore& store, MemoryTier& memory, const Clo
 // Holds the fetch during the call: its end may come before the store returns.
 void FetchScheduler::Launch(const std::shared_ptr<Fetch>& fetch, Urgency urgency) {
   fetch->progress().started = clock_.Elapsed();
+  fetch->progress().requested = true;
   std::optional<Urgency>& counted = fetch->handle()->counted_as;
   {
     absl::MutexLock lock(&mu_);
@@ -71,14 +72,23 @@ bool FetchScheduler::TakeWaiting(const std::shared_ptr<Fetch>& fetch) {
   return true;
 }
 
+// Exceeds the memory a little before it gives up what was fetched ahead: somebody will want that soon, too.
+bool FetchScheduler::ReserveDemand(uint64_t bytes, bool may_exceed, Reservation& out) {
+  if (memory_.Reserve(bytes, Evict::kRead, out)) return true;
+  if (!may_exceed) return memory_.Reserve(bytes, Evict::kAny, out);
+  out = memory_.ReserveBeyondLimit(bytes);
+  return true;
+}
+
 void FetchScheduler::StartWaiting() {
   bool may_exceed = false;
   while (const std::shared_ptr<Fetch> next = NextWaiting(may_exceed)) {
-    Reservation reservation;
-    if (!memory_.Reserve(next->charge(), Evict::kAny, reservation)) {
-      if (!may_exceed) return;
-      reservation = memory_.ReserveBeyondLimit(next->charge());
+    if (next->handle()->cancellation->cancelled()) {
+      if (TakeWaiting(next)) next->OnDone(absl::CancelledError("nobody waits for it any more"));
+      continue;
     }
+    Reservation reservation;
+    if (!ReserveDemand(next->charge(), may_exceed, reservation)) return;
     if (!TakeWaiting(next)) continue;
     next->Pay(std::move(reservation));
     Launch(next, Urgency::kDemand);
@@ -194,6 +204,8 @@ void FetchScheduler::OnFirstByte(Fetch& fetch) {
   limit_.OnFirstByte(fetch.progress().first_byte - fetch.progress().started);
 }
 
+void FetchScheduler::Again(Fetch& fetch) { store_.Get(fetch.Request(), &fetch); }
+
 void FetchScheduler::Retire(Fetch& fetch, const absl::Status& status) {
   bytes_in_flight_.fetch_sub(fetch.charge(), std::memory_order_relaxed);
   const absl::Duration now = clock_.Elapsed();
@@ -205,8 +217,10 @@ void FetchScheduler::Retire(Fetch& fetch, const absl::Status& status) {
   end.outcome = OutcomeOf(status);
   {
     absl::MutexLock lock(&mu_);
-    end.urgency = fetch.handle()->counted_as.value_or(Urgency::kDemand);
-    limit_.OnDone(end, now);
+    const std::optional<Urgency> counted =
+        fetch.progress().requested ? fetch.handle()->counted_as : std::nullopt;
+    end.urgency = counted.value_or(Urgency::kDemand);
+    if (counted.has_value()) limit_.OnDone(end, now);
     --running_;
   }
   StartWaiting();

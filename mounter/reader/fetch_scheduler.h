@@ -53,6 +53,8 @@ class FetchScheduler {
   /// Somebody waits now for a fetch that nobody waited for.
   void OnRaised(FetchHandle& fetch);
   void OnFirstByte(Fetch& fetch);
+  /// Makes the request of a fetch again, whose end the store has told.
+  void Again(Fetch& fetch);
   /// Takes the end of a fetch, which may be destroyed here. The scheduler may be destroyed as soon as the
   /// last one is in.
   void Retire(Fetch& fetch, const absl::Status& status);
@@ -70,6 +72,7 @@ class FetchScheduler {
   void StartWaiting();
   std::shared_ptr<Fetch> NextWaiting(bool& may_exceed) const;
   bool TakeWaiting(const std::shared_ptr<Fetch>& fetch);
+  bool ReserveDemand(uint64_t bytes, bool may_exceed, Reservation& out);
   bool TakeQueued(PrefetchQueue::Item& item);
   bool StartQueued(PrefetchQueue::Item item);
   bool ReservePart(PrefetchQueue::Item& item, Reservation& out);

@@ -176,6 +176,13 @@ void Reader::Core::OnReadsReady(CachedObject::Reads reads) {
   }
 }
 
+void Reader::Core::OnDamaged(Fetch& fetch) {
+  ReadMetrics::Add(metrics_.bad_checksums, 1);
+  LogWarning("what came does not match the object's checksum, fetching it again: ", settings_.bucket_url, "/",
+             Printable(fetch.object()->id().key));
+  scheduler_.Again(fetch);
+}
+
 void Reader::Core::OnFetchDone(Fetch& fetch, absl::Status status) {
   if (!status.ok()) FailFetch(fetch, status);
   memory_.Trim();

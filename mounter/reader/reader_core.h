@@ -43,6 +43,7 @@ class Reader::Core final : public Fetch::Owner {
   void OnFirstByte(Fetch& fetch) override { scheduler_.OnFirstByte(fetch); }
   void OnBlocksReady(const CachedObject::Blocks& blocks) override;
   void OnReadsReady(CachedObject::Reads reads) override;
+  void OnDamaged(Fetch& fetch) override;
   void OnFetchDone(Fetch& fetch, absl::Status status) override;
 
  private:

@@ -166,7 +166,7 @@ void FuseOperations::OnRead(fuse_req_t request, fuse_ino_t inode, size_t size, o
     return;
   }
   self.server_.Read(static_cast<FileId>(inode - kFirstFile), range,
-                    self.reads_->Add(std::make_unique<FuseRead>(request)));
+                    self.reads_->Add(std::make_unique<FuseRead>(request), self.age_));
 }
 
 void FuseOperations::OnOpendir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {

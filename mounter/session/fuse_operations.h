@@ -26,6 +26,9 @@ class FuseOperations {
   /// What libfuse shall call. Operations that change something answer EROFS; those left out ENOSYS.
   static fuse_lowlevel_ops Table();
 
+  /// How long the requests that follow have been waiting already. For the time before several threads call.
+  void set_age(absl::Duration age) { age_ = age; }
+
   /// A READ may ask for this many bytes; the kernel's own limit is 256 pages unless an administrator raised
   /// it.
   static constexpr uint32_t kMaxRequestBytes = 1 << 20;
@@ -58,6 +61,7 @@ class FuseOperations {
   const uint16_t max_background_;
   const std::vector<ServedFile> files_;
   absl::flat_hash_map<std::string, FileId> by_name_;  // Fixed at construction.
+  absl::Duration age_ = absl::ZeroDuration();
 };
 
 }  // namespace bucketvol

@@ -10,6 +10,7 @@
 #include "mounter/base/executor.h"
 #include "mounter/base/unique_fd.h"
 #include "mounter/session/file_server.h"
+#include "mounter/session/request_slots.h"
 
 namespace bucketvol {
 
@@ -20,9 +21,9 @@ struct FuseSessionSettings {
   // Requests the kernel keeps in flight in the background. A loop device alone carries 128; data is striped
   // over several.
   uint16_t max_background = 1024;
-  /// The INIT request that an earlier session on this connection took, if one did: INIT comes once per
-  /// connection.
-  std::string init_request;
+  /// So often a request may be taken over before it is answered EIO: it may be what kills the workers. 0: any
+  /// number of times.
+  uint32_t most_attempts = 0;
 };
 
 /// Speaks FUSE over a descriptor of /dev/fuse (or a packet socket) and shows the files of a FileServer
@@ -33,12 +34,17 @@ struct FuseSessionSettings {
 /// the kernel may keep them for ever. All reads and writes of the descriptor go through functions of this
 /// class (libfuse's custom I/O).
 ///
+/// Requests are kept in `slots` from before they are read until they are answered, and so is what INIT agreed
+/// on. A session on the slots of one that ended, however it ended, goes on where that one was: it answers
+/// what was left unanswered (EIO for what is older than the limit), then takes new requests.
+///
 /// Serve runs once. Stop may be called by any thread at any time. The process's SIGRTMIN + 1 is used to wake
 /// threads that wait in read(2); nobody else may use it.
 class FuseSession {
  public:
-  /// Borrows `clock` and `timer` (which ends reads that take too long) for its own life.
-  FuseSession(FuseSessionSettings settings, const Clock& clock, Executor& timer);
+  /// Borrows all three for its own life; `slots` must outlive the tasks of `timer`, which ends reads that
+  /// take too long and shows in the slots that it still does.
+  FuseSession(FuseSessionSettings settings, RequestSlots& slots, const Clock& clock, Executor& timer);
   ~FuseSession();
 
   /// Serves until the file system is unmounted or Stop is called, then answers what is in flight and returns
@@ -50,9 +56,6 @@ class FuseSession {
   /// Makes Serve take no more requests, answer those it took, and return OK. The kernel keeps what was not
   /// taken; another session on a duplicate of the descriptor can go on with it.
   void Stop();
-
-  /// The INIT request as it was taken from the kernel, for a successor's settings. Empty before it came.
-  std::string init_request() const;
 
   /// Reads in flight, and how many were answered by the time limit so far.
   uint64_t reads_in_flight() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -50,15 +51,18 @@ std::shared_ptr<PendingReads> PendingReads::Create(const Clock& clock, Executor&
   return std::shared_ptr<PendingReads>(new PendingReads(clock, timer, limit));
 }
 
-std::unique_ptr<ReadReply> PendingReads::Add(std::unique_ptr<ReadRequest> request) {
+std::unique_ptr<ReadReply> PendingReads::Add(std::unique_ptr<ReadRequest> request, absl::Duration age) {
   auto entry = std::make_shared<Entry>();
   entry->owner = shared_from_this();
   entry->request = std::move(request);
   {
     absl::MutexLock lock(&mu_);
     const absl::Duration now = clock_.Elapsed();
-    entry->due = now + limit_;
-    entry->position = entries_.insert(entries_.end(), entry);
+    entry->due = now + limit_ - age;
+    // All but inherited ones belong at the end.
+    auto position = entries_.end();
+    while (position != entries_.begin() && (*std::prev(position))->due > entry->due) --position;
+    entry->position = entries_.insert(position, entry);
     ArmLocked(now);
   }
   return std::make_unique<Reply>(std::move(entry));
@@ -72,10 +76,10 @@ void PendingReads::Remove(const Entry& entry) {
 }
 
 void PendingReads::ArmLocked(absl::Duration now) {
-  if (armed_ || entries_.empty()) return;
-  armed_ = true;
+  if (entries_.empty() || armed_for_ <= entries_.front()->due) return;
+  armed_for_ = entries_.front()->due;
   // A read that is being answered right now may be overdue: look again soon, but do not spin.
-  const absl::Duration wait = std::max(entries_.front()->due - now, absl::Milliseconds(1));
+  const absl::Duration wait = std::max(armed_for_ - now, absl::Milliseconds(1));
   timer_.PostAfter(wait, [weak = weak_from_this()] {
     if (const std::shared_ptr<PendingReads> reads = weak.lock()) reads->OnTimer();
   });
@@ -101,7 +105,7 @@ void PendingReads::OnTimer() {
                absl::FormatDuration(limit_), ": ", answered);
   }
   absl::MutexLock lock(&mu_);
-  armed_ = false;
+  armed_for_ = absl::InfiniteDuration();
   ArmLocked(clock_.Elapsed());
 }
 

@@ -33,8 +33,10 @@ class PendingReads : public std::enable_shared_from_this<PendingReads> {
   /// `clock` and `timer` must live until AwaitEmpty has returned. `limit` must be positive.
   static std::shared_ptr<PendingReads> Create(const Clock& clock, Executor& timer, absl::Duration limit);
 
-  /// Notes a read and returns what completes it.
-  std::unique_ptr<ReadReply> Add(std::unique_ptr<ReadRequest> request);
+  /// Notes a read and returns what completes it. `age`: how long its reader waits already; the limit counts
+  /// from there.
+  std::unique_ptr<ReadReply> Add(std::unique_ptr<ReadRequest> request,
+                                 absl::Duration age = absl::ZeroDuration());
   /// Forgets every read that nobody has answered yet.
   void Abandon();
   /// Waits until every read is answered or forgotten; the limit bounds this. No Add may come meanwhile.
@@ -60,8 +62,8 @@ class PendingReads : public std::enable_shared_from_this<PendingReads> {
   const absl::Duration limit_;
   std::atomic<uint64_t> timed_out_{0};
   mutable absl::Mutex mu_;                // Leaf: nobody is answered under it.
-  Entries entries_ ABSL_GUARDED_BY(mu_);  // In order of arrival, hence of deadline.
-  bool armed_ ABSL_GUARDED_BY(mu_) = false;
+  Entries entries_ ABSL_GUARDED_BY(mu_);  // In order of their deadlines.
+  absl::Duration armed_for_ ABSL_GUARDED_BY(mu_) = absl::InfiniteDuration();  // Infinite: no timer runs.
 };
 
 }  // namespace bucketvol

@@ -14,7 +14,8 @@ struct ReadMetrics {
   std::atomic<uint64_t> from_store{0};     // were waited for.
   std::atomic<uint64_t> streams{0};        // Sequential readers recognised.
   std::atomic<uint64_t> stale_objects{0};  // Found changed or deleted since they were indexed.
-  std::atomic<uint64_t> bad_checksums{0};  // Blocks in memory that were no longer what had arrived.
+  std::atomic<uint64_t> bad_checksums{0};  // Blocks in memory that were no longer what had
+                                           // arrived, and objects that arrived otherwise than stored.
   std::atomic<uint64_t> errors{0};         // Requests answered with an error.
 
   static void Add(std::atomic<uint64_t>& counter, uint64_t value) {

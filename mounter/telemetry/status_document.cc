@@ -11,7 +11,7 @@ namespace bucketvol {
 #define BUCKETVOL_JSON(...) NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(__VA_ARGS__)
 
 using Json = nlohmann::json;
-BUCKETVOL_JSON(StatusDocument::Processes, guard, worker)
+BUCKETVOL_JSON(StatusDocument::Processes, guard, worker, standby)
 BUCKETVOL_JSON(StatusDocument::Index, keys, files, directories, bytes, skipped, built_at, build_seconds,
                list_requests, list_streams_peak, image_bytes, table_bytes)
 BUCKETVOL_JSON(StatusDocument::Store, requests, bytes_in, bytes_out, retries, throttled, errors, in_flight,

@@ -16,6 +16,7 @@ struct StatusDocument {
   struct Processes {
     int64_t guard = 0;
     int64_t worker = 0;
+    int64_t standby = 0;  // The worker that takes over when that one ends.
   };
   struct Index {
     uint64_t keys = 0;

@@ -28,16 +28,22 @@ TEST(CrcTest, Chains) {
 }
 
 // Long runs are computed in lanes; one byte at a time never is.
-TEST(Crc32cTest, LongRunsEqualTheSameBytesOneByOne) {
+template <typename Word>
+void ExpectLongRunsEqualTheSameBytesOneByOne(Word (*extend)(Word, absl::string_view)) {
   std::string text(70'000, '\0');
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * i >> 3 ^ i);
-  uint32_t crc = 0;
+  Word crc = 0;
   for (size_t length = 1; length <= text.size(); ++length) {
-    crc = Crc32c(crc, absl::string_view(text).substr(length - 1, 1));
+    crc = extend(crc, absl::string_view(text).substr(length - 1, 1));
     if (length % 251 != 0 && length % 256 > 1) continue;
-    ASSERT_EQ(Crc32c(0, {text.data(), length}), crc) << length;
+    ASSERT_EQ(extend(0, {text.data(), length}), crc) << length;
+    ASSERT_EQ(extend(extend(0, {text.data(), length / 3}), {text.data() + length / 3, length - length / 3}),
+              crc);
   }
 }
+
+TEST(Crc32cTest, LongRunsEqualTheSameBytesOneByOne) { ExpectLongRunsEqualTheSameBytesOneByOne(&Crc32c); }
+TEST(Crc64Test, LongRunsEqualTheSameBytesOneByOne) { ExpectLongRunsEqualTheSameBytesOneByOne(&Crc64); }
 
 }  // namespace
 }  // namespace bucketvol

@@ -22,6 +22,7 @@ import rig
 import server_bench
 import small_bench
 import store_bench
+import takeover_bench
 
 DISTURBED = 0.1  # Share of the machine from which on others spoil what is measured.
 UNITS = {"": 1, "KB": 1000, "MB": 1000 ** 2, "GB": 1000 ** 3}
@@ -31,7 +32,8 @@ def programs(only):
     """The workloads without a mount or with an index alone, which choose among rows of their own names."""
     def of(module):
         return lambda bench: module.run(bench.bin_dir, only, bench.long)
-    return {"index": of(index_bench), "mount": of(mount_bench), "store": of(store_bench)}
+    return {"index": of(index_bench), "mount": of(mount_bench), "store": of(store_bench),
+            "takeover": of(takeover_bench)}
 
 
 def chosen(only):

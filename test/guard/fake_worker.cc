@@ -4,7 +4,10 @@
 //   empty                 the image has no data file            crash      ends without a word
 //   silent                never reports an image                mute       never answers a FUSE request
 //   stop-at-read          stops answering at the first read of data beyond the head
-//   document=TEXT         what it answers to status requests
+//   document=TEXT         what it answers to status requests   no-beat    its heart never beats
+//   hang                  does nothing at all                  die        ends when it shall serve
+//   slow-drain            does not end when it is told to      newer      says more than this version knows
+// Words that begin with "next:" are for successors only, with "first:" for the first worker only.
 
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -15,11 +18,13 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "mounter/guard/channel.h"
+#include "mounter/session/request_slots.h"
 
 namespace bucketvol {
 namespace {
@@ -34,26 +39,70 @@ class FakeWorker {
     Message start;
     if (channel_.ReceiveWaiting(start, -1) != Channel::Received::kMessage || start.descriptors.empty())
       return 1;
-    ParseSpec(start.Strings(1)[0]);
-    fuse_ = std::move(start.descriptors.front());
-    if (words_.count("crash") > 0) abort();
+    const bool first = start.BodyAs<StartBody>().role == WorkerRole::kFirst;
+    ParseSpec(start.Strings(1)[0], first ? "first:" : "next:");
+    std::string why;
+    slots_.emplace(*RequestSlots::Map(std::move(start.descriptors.front()), why));
+    if (Has("hang")) pause();
+    if (Has("crash")) abort();
+    return first ? RunFirst() : RunSuccessor(start);
+  }
+
+ private:
+  bool Has(const std::string& word) const { return words_.count(word) > 0; }
+  void Tell(MessageType type) { (void)channel_.Send(EncodePacket(type, "", "")).ok(); }
+
+  // Files that the first one left must come back as they were.
+  int RunSuccessor(Message& start) {
+    if (start.descriptors.size() != 3) return 1;  // The slots, the metadata image, the data.
+    data_ = std::move(start.descriptors[2]);
+    if (Has("newer")) SpeakNewerWords();
+    Tell(MessageType::kReady);
+    if (!AwaitOrder() || Has("die")) return 1;
+    Tell(MessageType::kServing);
+    return Loop();
+  }
+
+  int RunFirst() {
+    if (!AwaitOrder()) return 1;
     if (words_.count("fail") > 0) return Fail(words_["fail"]);
     ProgressBody progress;
     progress.keys = 42;
     (void)channel_.Send(EncodeMessage(MessageType::kProgress, progress)).ok();
     if (words_.count("silent") == 0) SendImage();
-    while (true) {
+    Tell(MessageType::kServing);
+    return Loop();
+  }
+
+  void SpeakNewerWords() {
+    (void)channel_.Send(EncodePacket(static_cast<MessageType>(9999), "body", "payload")).ok();
+  }
+
+  bool AwaitOrder() {
+    Message message;
+    while (!message.Is(MessageType::kServe)) {
+      if (channel_.ReceiveWaiting(message, -1) != Channel::Received::kMessage) return false;
+    }
+    fuse_ = std::move(message.descriptors.front());
+    return true;
+  }
+
+  int Loop() {
+    constexpr int kBeatMs = 100;
+    while (!drained_) {
       pollfd ready[] = {{channel_.fd(), POLLIN, 0}, {words_.count("mute") > 0 ? -1 : fuse_.get(), POLLIN, 0}};
-      poll(ready, 2, -1);
+      poll(ready, 2, kBeatMs);
+      if (!Has("no-beat")) ++slots_->header().beat;
       if (ready[0].revents != 0 && !OnMessage()) return 0;
       if (ready[1].revents != 0 && !OnRequest()) return 0;
     }
+    return 0;
   }
 
- private:
-  void ParseSpec(const std::string& spec) {
+  void ParseSpec(const std::string& spec, const std::string& role) {
     std::istringstream in(spec);
     for (std::string word; in >> word;) {
+      if (word.compare(0, role.size(), role) == 0) word.erase(0, role.size());
       const size_t equals = word.find('=');
       words_[word.substr(0, equals)] = equals == std::string::npos ? "" : word.substr(equals + 1);
     }
@@ -69,9 +118,16 @@ class FakeWorker {
   void SendImage() {
     const UniqueFd meta(open(words_["meta"].c_str(), O_RDONLY | O_CLOEXEC));
     data_ = UniqueFd(open(words_["data"].c_str(), O_RDONLY | O_CLOEXEC));
-    ImageBody image;
-    image.devices = words_.count("empty") > 0 ? 0 : 1;
-    (void)channel_.Send(EncodeMessage(MessageType::kImage, image, {words_["meta"]}), {meta.get()}).ok();
+    struct {
+      ImageBody known;
+      uint64_t added = 7;
+    } image;
+    image.known.devices = words_.count("empty") > 0 ? 0 : 1;
+    if (Has("newer")) SpeakNewerWords();
+    const std::string packet =
+        Has("newer") ? EncodeMessage(MessageType::kImage, image, {words_["meta"], "another string"})
+                     : EncodeMessage(MessageType::kImage, image.known, {words_["meta"]});
+    (void)channel_.Send(packet, {meta.get(), meta.get(), data_.get()}).ok();
   }
 
   bool OnMessage() {
@@ -84,6 +140,7 @@ class FakeWorker {
       case Channel::Received::kMessage:
         break;
     }
+    if (message.Is(MessageType::kDrain)) drained_ = !Has("slow-drain");
     if (message.Is(MessageType::kWorkerStatus)) {
       const auto body = message.BodyAs<WorkerStatusBody>();
       (void)channel_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {words_["document"]})).ok();
@@ -190,6 +247,8 @@ class FakeWorker {
   Channel channel_;
   UniqueFd fuse_;
   UniqueFd data_;
+  std::optional<RequestSlots> slots_;
+  bool drained_ = false;
   std::map<std::string, std::string> words_;
 };
 

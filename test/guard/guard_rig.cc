@@ -103,13 +103,17 @@ void GuardRig::Start(const std::string& spec, Transport transport) {
   control_ = std::move(ends.value().first);
   MountBody body;
   body.transport = transport;
-  const std::string where = "meta=" + (dir_ / "meta.erofs") + " data=" + (dir_ / "data0") + " ";
+  body.request_timeout_ms = request_timeout_ms_;
   ASSERT_TRUE(
-      control_
-          .Send(EncodeMessage(MessageType::kMount, body,
-                              {mount_point(), Program("../test/fake_worker"), where + spec + " secret"}))
+      control_.Send(EncodeMessage(MessageType::kMount, body, {mount_point(), WorkerProgram(), Spec(spec)}))
           .ok());
 }
+
+std::string GuardRig::Spec(const std::string& words) const {
+  return "meta=" + (dir_ / "meta.erofs") + " data=" + (dir_ / "data0") + " " + words + " secret";
+}
+
+std::string GuardRig::WorkerProgram() { return Program("../test/fake_worker"); }
 
 Message GuardRig::Expect(MessageType type) {
   Message message;
@@ -132,17 +136,29 @@ void GuardRig::Mount(const std::string& spec, Transport transport) {
 }
 
 Message GuardRig::Ask(MessageType type, const UnmountBody& body, MessageType answer) {
+  return Call(EncodeMessage(type, body), answer);
+}
+
+Message GuardRig::AskInWords(MessageType type, const std::vector<std::string_view>& strings) {
+  return Call(EncodePacket(type, "", JoinStrings(strings)), MessageType::kResult);
+}
+
+Message GuardRig::Call(const std::string& packet, MessageType answer) {
   Message message;
   auto channel = Channel::Connect(RunDirectory::SocketIn(run_directory()));
   if (!channel.ok()) {
     ADD_FAILURE() << channel.failure().text;
     return message;
   }
-  EXPECT_TRUE(channel.value().Send(EncodeMessage(type, body)).ok());
+  EXPECT_TRUE(channel.value().Send(packet).ok());
   if (channel.value().ReceiveWaiting(message, 20'000) != Channel::Received::kMessage || !message.Is(answer)) {
     ADD_FAILURE() << "no answer of type " << static_cast<int>(answer);
   }
   return message;
+}
+
+void GuardRig::AwaitStandby() {
+  EXPECT_TRUE(Await([&] { return Status().standby_ready != 0; }));
 }
 
 void GuardRig::AwaitHelper() const {

@@ -25,6 +25,8 @@ class GuardRig {
   void MakeEmptyImage();
   /// Writes over the superblock of the image.
   void DamageImage();
+  /// The worker's limit for a request, as the guard is told; 0: the usual one. For guards that start later.
+  void SetRequestTimeout(uint32_t ms) { request_timeout_ms_ = ms; }
   /// Starts the guard. `spec`: how the worker behaves, added to where the image is.
   void Start(const std::string& spec = "", Transport transport = Transport::kLoop);
   /// The next message of this type on the control connection; others are skipped. Fails the test when none
@@ -35,6 +37,13 @@ class GuardRig {
 
   /// Sends one message to the guard's socket and awaits the answer.
   Message Ask(MessageType type, const UnmountBody& body = {}, MessageType answer = MessageType::kResult);
+  /// The same with strings instead of a body.
+  Message AskInWords(MessageType type, const std::vector<std::string_view>& strings);
+  /// The spec of Start, whole.
+  std::string Spec(const std::string& words) const;
+  static std::string WorkerProgram();
+  /// Waits until a successor of the worker is ready to take over.
+  void AwaitStandby();
   GuardStatusBody Status() {
     return Ask(MessageType::kStatus, {}, MessageType::kStatusReply).BodyAs<GuardStatusBody>();
   }
@@ -57,12 +66,14 @@ class GuardRig {
   std::string source_file(const std::string& name) const { return dir_ / ("source/" + name); }
 
  private:
+  Message Call(const std::string& packet, MessageType answer);
   void MakeImage(const std::string& options, const std::string& directory);
 
   TempDir dir_;
   Channel control_;
   pid_t guard_ = 0;
   pid_t worker_ = 0;
+  uint32_t request_timeout_ms_ = 0;
 };
 
 /// The whole content of a file, or "error: …".

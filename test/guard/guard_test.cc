@@ -48,18 +48,6 @@ TEST_P(GuardTest, APlainUmountEndsEverything) {
   EXPECT_EQ(rig_.Leftovers(), "");
 }
 
-TEST_P(GuardTest, AfterTheWorkersDeathReadsFailAtOnceAndUmountWorks) {
-  rig_.Mount("", GetParam());
-  kill(rig_.Status().worker_pid, SIGKILL);
-  EXPECT_TRUE(Await([&] { return rig_.Status().state == MountState::kDegraded; }));
-  EXPECT_THAT(Large(), StartsWith("error: read: Input/output error"));
-  EXPECT_THAT(rig_.Ask(MessageType::kStatus, {}, MessageType::kStatusReply).Strings(2)[1],
-              HasSubstr("signal 9"));
-  EXPECT_EQ(rig_.Unmount().code, ResultCode::kOk);
-  EXPECT_EQ(rig_.AwaitGuard(), 0);
-  EXPECT_EQ(rig_.Leftovers(), "");
-}
-
 TEST_P(GuardTest, AfterTheGuardsDeathReadersGetAnErrorAndAPlainUmountWorks) {
   rig_.Mount("", GetParam());
   kill(rig_.guard(), SIGKILL);

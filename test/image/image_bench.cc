@@ -17,6 +17,7 @@
 #include "mounter/session/fuse_session.h"
 #include "test/image/built_index.h"
 #include "test/image/kernel_objects.h"
+#include "test/session/test_slots.h"
 
 namespace bucketvol {
 namespace {
@@ -103,7 +104,8 @@ int Run() {
 
   ImageServer server(index.table(), index.manifest().devices, reader, metrics);
   testing::FuseMount fuse = *testing::MakeFuseMount();
-  FuseSession session(FuseSessionSettings(), Clock::Real(), pool);
+  RequestSlots slots = testing::MakeSlots();
+  FuseSession session(FuseSessionSettings(), slots, Clock::Real(), pool);
   std::thread serving([&] { session.Serve(std::move(fuse.device), server).IgnoreError(); });
   {
     const std::string name = "data" + std::to_string(extent.device);

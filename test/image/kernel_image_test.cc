@@ -15,6 +15,7 @@
 #include "mounter/session/fuse_session.h"
 #include "test/image/built_index.h"
 #include "test/image/kernel_objects.h"
+#include "test/session/test_slots.h"
 #include "test/support/virtual_time.h"
 
 namespace bucketvol {
@@ -114,7 +115,8 @@ class KernelImageTest : public ::testing::Test {
   Reader reader_{store_, Clock::Real(), metrics_, ReaderSettings{.bucket_url = "oss://b"}};
   ImageServer server_{index_.table(), index_.manifest().devices, reader_, metrics_};
   VirtualTime time_;  // Of the limit to a read only.
-  FuseSession session_{FuseSessionSettings(), time_, time_};
+  RequestSlots slots_ = testing::MakeSlots();
+  FuseSession session_{FuseSessionSettings(), slots_, time_, time_};
   FuseMount fuse_;
   std::vector<UniqueFd> files_;
   std::thread serving_;

@@ -107,6 +107,12 @@ class GetFaultsTest(rig.MountTest):
         self.assertIn("object changed since it was indexed", status["last_error"])
         self.umount()
 
+    def test_wrong_bytes_that_a_checksum_can_tell(self):
+        """OSS sends the CRC-64 of the whole object: it tells for what is fetched whole."""
+        self.assertEqual(self.read_through("rate=0.3,key=/([0-3]|4[01]),kind=wrong-bytes"), {})
+        self.assertGreater(self.status()["read"]["bad_checksums"], 0, "the fault has struck nothing")
+        self.umount()
+
     def test_everything_at_once(self):
         self.mount("oss://b")
         kinds = ("500", "reset", "truncate", "wrong-length", "html", "stall:100ms")

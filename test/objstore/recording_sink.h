@@ -16,6 +16,10 @@ class RecordingSink final : public GetSink {
     absl::MutexLock lock(&mu_);
     version_ = std::string(etag);
   }
+  void OnObjectCrc64(uint64_t crc) override {
+    absl::MutexLock lock(&mu_);
+    object_crc64_ = crc;
+  }
   void OnData(absl::Span<const char> data) override {
     absl::MutexLock lock(&mu_);
     data_.append(data.data(), data.size());
@@ -59,10 +63,15 @@ class RecordingSink final : public GetSink {
     absl::MutexLock lock(&mu_);
     return version_;
   }
+  std::optional<uint64_t> object_crc64() const {
+    absl::MutexLock lock(&mu_);
+    return object_crc64_;
+  }
 
  private:
   mutable absl::Mutex mu_;
   std::string version_ ABSL_GUARDED_BY(mu_);
+  std::optional<uint64_t> object_crc64_ ABSL_GUARDED_BY(mu_);
   std::string data_ ABSL_GUARDED_BY(mu_);
   std::optional<absl::Status> status_ ABSL_GUARDED_BY(mu_);
   int ends_ ABSL_GUARDED_BY(mu_) = 0;

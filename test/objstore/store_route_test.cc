@@ -1,10 +1,18 @@
 // The ways to a service: wrong endpoints, IPv6, proxies, TLS.
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <memory>
+#include <string>
+#include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "mounter/base/unique_fd.h"
 #include "test/objstore/store_fixture.h"
 #include "test/objstore/synthetic_bucket.h"
 #include "test/support/bucketd_process.h"
@@ -214,6 +222,66 @@ TEST_F(TlsTest, HttpsToAnHttpPortIsNamed) {
   EXPECT_THAT(
       BlockingStore(settings).List(),
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("TLS was not set up within 300ms; is url= right")));
+}
+
+/// A listening socket that the kernel accepts connections for. Says nothing, or plays a proxy that connects
+/// to a server which says nothing.
+class SilentServer {
+ public:
+  enum class Role { kServer, kProxy };
+
+  explicit SilentServer(Role role = Role::kServer) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    if (bind(socket_.get(), generic, size) != 0 || listen(socket_.get(), 16) != 0 ||
+        getsockname(socket_.get(), generic, &size) != 0) {
+      abort();
+    }
+    port_ = ntohs(address.sin_port);
+    if (role == Role::kProxy) thread_ = std::thread([this] { Connect(); });
+  }
+  ~SilentServer() {
+    if (thread_.joinable()) thread_.join();
+  }
+  int port() const { return port_; }
+
+ private:
+  void Connect() {
+    client_ = UniqueFd(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    std::string request;
+    char byte;
+    while (!absl::EndsWith(request, "\r\n\r\n") && recv(client_.get(), &byte, 1, 0) == 1) request += byte;
+    constexpr absl::string_view kConnected = "HTTP/1.1 200 Connection established\r\n\r\n";
+    (void)!write(client_.get(), kConnected.data(), kConnected.size());
+  }
+
+  const UniqueFd socket_;
+  int port_ = 0;
+  UniqueFd client_;
+  std::thread thread_;
+};
+
+TEST_F(TlsTest, AServerThatNeverAnswersTheHandshakeIsNamed) {
+  const SilentServer silent;
+  StoreSettings settings = OneAttempt(SettingsFor(absl::StrCat("https://127.0.0.1:", silent.port())));
+  settings.transport.connect_timeout = absl::Milliseconds(300);
+  EXPECT_THAT(
+      BlockingStore(settings).List(),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("TLS was not set up within 300ms; is url=")));
+}
+
+TEST_F(TlsTest, AServerThatNeverAnswersTheHandshakeIsNamedBehindAProxy) {
+  const SilentServer proxy(SilentServer::Role::kProxy);
+  StoreSettings settings = OneAttempt(SettingsFor("https://storage.example.invalid"));
+  settings.transport.proxy.proxy = absl::StrCat("http://user:proxy-password@127.0.0.1:", proxy.port());
+  settings.transport.connect_timeout = absl::Milliseconds(300);
+  EXPECT_THAT(BlockingStore(settings).List(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("TLS was not set up within 300ms (by proxy http://127.0.0.1:"),
+                             Not(HasSubstr("proxy-password")))));
 }
 
 TEST_F(TlsTest, ACaFileMustBeReadable) {

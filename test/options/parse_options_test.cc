@@ -75,8 +75,9 @@ TEST(ParseVolumeOptionsTest, EveryOptionReachesItsField) {
             "ca.pem,no_check_certificate,"
             "proxy=http://proxy:3128,no_proxy=a\\,b,passwd_file=/"
             "pw,umask=077,uid=1000,gid=100,allow_empty,directMode,"
-            "index_fs=ext4,transport=file,index_max_age=1h,list_streams=32,resourceLimit=2c4g,request_rate="
-            "12.5,"
+            "index_fs=ext4,transport=file,index_max_age=1h,list_streams=32,resourceLimit=2c4g,memory_budget="
+            "300MiB,"
+            "request_rate=12.5,"
             "connect_timeout=3s,request_timeout=1m,state_dir=/s,run_dir=/r,log_level=DEBUG"));
   VolumeOptions expected;
   expected.source = {Provider::kOss, "b", "p/"};
@@ -101,6 +102,7 @@ TEST(ParseVolumeOptionsTest, EveryOptionReachesItsField) {
   expected.index_max_age = absl::Hours(1);
   expected.list_streams = 32;
   expected.resource_limit = ResourceLimit{2000, 4ULL << 30};
+  expected.memory_budget = 300 << 20;
   expected.request_rate = 12.5;
   expected.connect_timeout = absl::Seconds(3);
   expected.request_timeout = absl::Minutes(1);
@@ -143,6 +145,10 @@ TEST(ParseVolumeOptionsTest, RefusesValuesNamingKeyValueAndWhatIsAccepted) {
       {"list_streams=0",
        "option \"list_streams\" has a value that is not accepted; expected a number from 1 to 1024, or auto: "
        "\"0\""},
+      {"memory_budget=1MiB",
+       "option \"memory_budget\" has a value that is not accepted; expected a size from 16MiB to 1TiB "
+       "with "
+       "unit KiB, MiB, GiB, KB, MB or GB, or auto: \"1MiB\""},
       {"request_rate=-1",
        "option \"request_rate\" has a value that is not accepted; expected a number from 0 (no limit) to "
        "1000000: "

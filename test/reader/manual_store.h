@@ -33,6 +33,7 @@ class ManualStore final : public ObjectStore {
 
   bool InFlight(size_t get) const { return gets_.at(get).sink != nullptr; }
 
+  void ObjectCrc64(size_t get, uint64_t crc) { gets_.at(get).sink->OnObjectCrc64(crc); }
   void Version(size_t get, absl::string_view etag) { gets_.at(get).sink->OnVersion(etag); }
   /// Sends the next `bytes` of a GET.
   void Send(size_t get, uint64_t bytes) {
@@ -42,6 +43,11 @@ class ManualStore final : public ObjectStore {
     started.sent += bytes;
     GetSink* const sink = started.sink;
     sink->OnData(data);
+  }
+  /// Sends bytes that are not the object's.
+  void SendWrong(size_t get, uint64_t bytes) {
+    gets_.at(get).sent += bytes;
+    gets_.at(get).sink->OnData(std::string(bytes, '!'));
   }
   void End(size_t get, const absl::Status& status) {
     std::exchange(gets_.at(get).sink, nullptr)->OnDone(status);

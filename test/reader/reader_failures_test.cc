@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "mounter/base/crc.h"
 #include "mounter/objstore/store_error.h"
 #include "mounter/reader/reader.h"
 #include "test/reader/manual_store.h"
@@ -58,6 +59,54 @@ TEST_F(ReaderFailuresTest, AnErrorGoesToThoseWhoWaitAndTheNextReadAsksAgain) {
   const ReadOutcome again(reader_, kSmall, {0, 100});
   store_.Complete(1);
   EXPECT_EQ(again.text(), ContentOf(kSmall, {0, 100}));
+}
+
+uint64_t Crc64Of(const ObjectId& id) { return Crc64(0, ContentOf(id, {0, id.size})); }
+
+TEST_F(ReaderFailuresTest, NothingIsGivenOutBeforeTheObjectsChecksumWasFoundRight) {
+  const ReadOutcome read(reader_, kSmall, {0, 100});
+  store_.ObjectCrc64(0, Crc64Of(kSmall));
+  store_.Send(0, kSmall.size);
+  EXPECT_FALSE(read.done());
+  store_.End(0, absl::OkStatus());
+  EXPECT_EQ(read.text(), ContentOf(kSmall, {0, 100}));
+  EXPECT_EQ(metrics_.bad_checksums, 0u);
+}
+
+TEST_F(ReaderFailuresTest, WrongBytesThatTheObjectsChecksumTellsAreAskedForAgain) {
+  const ReadOutcome read(reader_, kSmall, {0, kSmall.size});
+  store_.ObjectCrc64(0, Crc64Of(kSmall));
+  store_.Send(0, 70'000);
+  store_.SendWrong(0, 30'000);
+  store_.End(0, absl::OkStatus());
+  EXPECT_FALSE(read.done());
+  EXPECT_EQ(metrics_.bad_checksums, 1u);
+  ASSERT_EQ(store_.count(), 2u);
+  EXPECT_EQ(store_.request(1).range, (ByteRange{0, kSmall.size}));
+  store_.ObjectCrc64(1, Crc64Of(kSmall));
+  store_.Complete(1);
+  EXPECT_EQ(read.text(), ContentOf(kSmall, {0, kSmall.size}));
+}
+
+TEST_F(ReaderFailuresTest, AnObjectThatNeverMatchesItsChecksumIsAnError) {
+  const ReadOutcome read(reader_, kSmall, {0, 100});
+  for (size_t get = 0; get < 3; ++get) {
+    ASSERT_EQ(store_.count(), get + 1);
+    store_.ObjectCrc64(get, Crc64Of(kSmall) + 1);
+    store_.Complete(get);
+  }
+  EXPECT_THAT(read.status(),
+              StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr("oss://b/small"), HasSubstr("CRC-64"))));
+  const ReadOutcome again(reader_, kSmall, {0, 100});
+  store_.Complete(3);
+  EXPECT_EQ(again.text(), ContentOf(kSmall, {0, 100}));
+}
+
+TEST_F(ReaderFailuresTest, AChecksumOfTheObjectSaysNothingOfAPart) {
+  const ReadOutcome read(reader_, kLarge, {8 * kMiB, 8 * kMiB + 100});
+  store_.ObjectCrc64(0, 4711);
+  store_.Send(0, 100);
+  EXPECT_EQ(read.text(), ContentOf(kLarge, {8 * kMiB, 8 * kMiB + 100}));
 }
 
 TEST_F(ReaderFailuresTest, BlocksThatWereCompleteBeforeTheErrorStay) {

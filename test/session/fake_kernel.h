@@ -52,10 +52,18 @@ class FakeKernel {
     return SendBytes(opcode, node, {reinterpret_cast<const char*>(&argument), sizeof(argument)});
   }
   uint64_t SendBytes(uint32_t opcode, uint64_t node, const std::string& argument) {
+    return SendBytesAs(next_unique_ += 2, opcode, node, argument);
+  }
+  /// The same with a unique number of the test's choice.
+  template <typename Struct>
+  uint64_t SendAs(uint64_t unique, uint32_t opcode, uint64_t node, const Struct& argument) {
+    return SendBytesAs(unique, opcode, node, {reinterpret_cast<const char*>(&argument), sizeof(argument)});
+  }
+  uint64_t SendBytesAs(uint64_t unique, uint32_t opcode, uint64_t node, const std::string& argument) {
     fuse_in_header header{};
     header.len = static_cast<uint32_t>(sizeof(header) + argument.size());
     header.opcode = opcode;
-    header.unique = next_unique_ += 2;
+    header.unique = unique;
     header.nodeid = node;
     std::string packet(reinterpret_cast<const char*>(&header), sizeof(header));
     packet += argument;

@@ -4,16 +4,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <thread>
 
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "test/session/fake_kernel.h"
+#include "test/session/session_rig.h"
 #include "test/support/status_matchers.h"
-#include "test/support/virtual_time.h"
 
 namespace bucketvol {
 namespace {
@@ -21,77 +19,11 @@ namespace {
 using ::testing::ElementsAre;
 using testing::FakeKernel;
 using ::testing::HasSubstr;
+using testing::MakeSlots;
+using testing::RunningSession;
 using testing::StatusIs;
 using testing::VirtualTime;
-
-/// Three files, whose reads wait until the test completes them.
-class WaitingServer final : public FileServer {
- public:
-  struct Waiting {
-    FileId file;
-    ByteRange range;
-    std::unique_ptr<ReadReply> reply;
-
-    void Send(absl::string_view text) { reply->SendData({Piece(text.data(), text.size())}); }
-  };
-
-  std::vector<ServedFile> Files() const override {
-    return {{"data0", 10 << 20}, {"data1", 4097}, {"empty", 0}};
-  }
-  void Read(FileId file, ByteRange range, std::unique_ptr<ReadReply> reply) override {
-    absl::MutexLock lock(&mu_);
-    reads_.push_back({file, range, std::move(reply)});
-  }
-  Waiting Take() {
-    absl::MutexLock lock(&mu_);
-    mu_.Await(absl::Condition(
-        +[](std::deque<Waiting>* reads) { return !reads->empty(); }, &reads_));
-    Waiting first = std::move(reads_.front());
-    reads_.pop_front();
-    return first;
-  }
-
- private:
-  absl::Mutex mu_;
-  std::deque<Waiting> reads_ ABSL_GUARDED_BY(mu_);
-};
-
-/// A session that serves on a thread of its own.
-class RunningSession {
- public:
-  RunningSession(FakeKernel& kernel, FileServer& server, VirtualTime& time, std::string init_request = "")
-      : session_(Settings(std::move(init_request)), time, time),
-        thread_([this, fd = kernel.SessionEnd(), &server]() mutable {
-          result_ = session_.Serve(std::move(fd), server);
-        }) {}
-  ~RunningSession() {
-    if (thread_.joinable()) Stop().IgnoreError();
-  }
-
-  FuseSession* operator->() { return &session_; }
-  absl::Status Join() {
-    thread_.join();
-    return result_;
-  }
-  absl::Status Stop() {
-    session_.Stop();
-    return Join();
-  }
-
- private:
-  static FuseSessionSettings Settings(std::string init_request) {
-    FuseSessionSettings settings;
-    settings.threads = 3;
-    settings.request_timeout = absl::Seconds(100);
-    settings.max_background = 700;
-    settings.init_request = std::move(init_request);
-    return settings;
-  }
-
-  FuseSession session_;
-  absl::Status result_ = absl::UnknownError("still serving");
-  std::thread thread_;
-};
+using testing::WaitingServer;
 
 class FuseSessionTest : public ::testing::Test {
  protected:
@@ -102,13 +34,14 @@ class FuseSessionTest : public ::testing::Test {
   VirtualTime time_;
   WaitingServer server_;
   FakeKernel kernel_;
-  RunningSession session_{kernel_, server_, time_};
+  RequestSlots slots_ = MakeSlots();
+  RunningSession session_{kernel_, slots_, server_, time_};
 };
 
 TEST_F(FuseSessionTest, AsksForLargeReadsInFlightInNumbers) {
   const fuse_init_out init = kernel_.Init();
   EXPECT_EQ(init.major, 7u);
-  EXPECT_EQ(init.max_write, 1u << 20);
+  EXPECT_EQ(init.max_write, 4096u);  // A request must fit where it is kept.
   EXPECT_EQ(init.max_pages, (1 << 20) / getpagesize());
   EXPECT_EQ(init.max_background, 700);
   EXPECT_TRUE(init.flags & FUSE_ASYNC_READ);
@@ -269,11 +202,10 @@ TEST_F(FuseSessionTest, StopAnswersWhatItTookAndASuccessorGoesOn) {
   EXPECT_EQ(kernel_.Receive().body, "of the first session");
 
   kernel_.SendRead(kData1, 0, 4096);  // Nobody is there to take it yet.
-  RunningSession successor(kernel_, server_, time_, session_->init_request());
+  RunningSession successor(kernel_, slots_, server_, time_);
   server_.Take().Send("of the second session");
   EXPECT_EQ(kernel_.Receive().body, "of the second session");
   EXPECT_EQ(kernel_.Lookup("data0").As<fuse_entry_out>().nodeid, kData0);
-  EXPECT_EQ(successor->init_request(), session_->init_request());
 }
 
 TEST_F(FuseSessionTest, AKernelOfAnotherProtocolIsRefused) {
@@ -287,7 +219,8 @@ TEST_F(FuseSessionTest, StopBeforeAnythingCame) { EXPECT_OK(session_.Stop()); }
 TEST(FuseSessionDescriptorTest, ABadDescriptorIsAnError) {
   VirtualTime time;
   WaitingServer server;
-  FuseSession session(FuseSessionSettings(), time, time);
+  RequestSlots slots = MakeSlots();
+  FuseSession session(FuseSessionSettings(), slots, time, time);
   EXPECT_THAT(session.Serve(UniqueFd(), server),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("descriptor")));
 }
@@ -295,7 +228,8 @@ TEST(FuseSessionDescriptorTest, ABadDescriptorIsAnError) {
 TEST(FuseSessionDescriptorTest, AnUnreadableDescriptorIsAnError) {
   VirtualTime time;
   WaitingServer server;
-  FuseSession session(FuseSessionSettings(), time, time);
+  RequestSlots slots = MakeSlots();
+  FuseSession session(FuseSessionSettings(), slots, time, time);
   UniqueFd directory(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   EXPECT_THAT(session.Serve(std::move(directory), server),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("Is a directory")));

@@ -1,8 +1,6 @@
 #include "mounter/cgroup/cgroup_tree.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "mounter/base/directory_lock.h"
 #include "mounter/base/errno_status.h"
 #include "mounter/base/status_macros.h"
 #include "mounter/cgroup/control_file.h"
@@ -98,9 +97,8 @@ void WeighCpu(CgroupVersion version, const std::string& directory, uint64_t mill
 
 // Removes a cgroup that nobody holds and that is empty.
 void RemoveIfUnused(const std::string& directory) {
-  const UniqueFd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid() || flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return;
-  rmdir(directory.c_str());
+  const UniqueFd seized = SeizeDirectory(directory);
+  if (seized.valid()) rmdir(directory.c_str());
 }
 
 std::vector<std::string> ChildrenOf(const std::string& directory) {

@@ -1,36 +1,21 @@
 #include "mounter/cgroup/held_cgroup.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "mounter/base/directory_lock.h"
+
 namespace bucketvol {
-namespace {
-
-bool IsTheDirectoryAt(const UniqueFd& fd, const std::string& path) {
-  struct stat open_one;
-  struct stat named;
-  return fstat(fd.get(), &open_one) == 0 && stat(path.c_str(), &named) == 0 &&
-         open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev;
-}
-
-}  // namespace
 
 int HeldCgroup::Hold(std::vector<std::string> directories, HeldCgroup& out) {
   HeldCgroup held;
   for (const std::string& directory : directories) {
-    UniqueFd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd.valid()) return errno;
-    // Collect holds its lock for as long as one rmdir takes.
-    while (flock(fd.get(), LOCK_SH) != 0) {
-      if (errno != EINTR) return errno;
-    }
-    if (!IsTheDirectoryAt(fd, directory)) return ENOENT;
-    held.locks_.push_back(std::move(fd));
+    UniqueFd lock;
+    if (const int error = HoldDirectory(directory, lock)) return error;
+    held.locks_.push_back(std::move(lock));
   }
   held.directories_ = std::move(directories);
   out = std::move(held);

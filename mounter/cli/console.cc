@@ -39,6 +39,11 @@ std::string ShortBytes(uint64_t bytes) {
 }
 
 std::string ProgressText(const ProgressBody& progress) {
+  if (progress.of_another != 0) {
+    const std::string keys =
+        progress.keys > 0 ? absl::StrCat(": ", ShortCount(progress.keys), " keys listed") : "";
+    return absl::StrCat("another mount builds this index", keys);
+  }
   std::string text = absl::StrCat("listed ", ShortCount(progress.keys), " keys");
   if (progress.elapsed_ms < 500) return text;
   const uint64_t rate = progress.keys * 1000 / progress.elapsed_ms;

@@ -15,6 +15,7 @@ std::string ShortCount(uint64_t count);
 std::string ShortBytes(uint64_t bytes);
 
 /// "listed 4.2 M keys, 310 k/s, 17 requests in flight, about 12 s left"; what is unknown is left out.
+/// While another mount is waited for: "another mount builds this index: 4.2 M keys listed".
 std::string ProgressText(const ProgressBody& progress);
 
 /// What a command says on the standard error: one line each, and one line of progress that is written over

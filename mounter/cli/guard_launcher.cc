@@ -1,6 +1,7 @@
 #include "mounter/cli/guard_launcher.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@ namespace {
 
 constexpr int kGuardSocket = 3;
 // Exit codes of a guard that never ran.
+constexpr int kNoNetwork = 125;
 constexpr int kNoCgroup = 126;
 constexpr int kNoProgram = 127;
 // A guard takes seconds at most to end; it kills a worker that does not.
@@ -36,6 +38,7 @@ constexpr int kEndLimitMs = 30'000;
     fcntl(kGuardSocket, F_SETFD, 0);
   else
     dup2(socket, kGuardSocket);
+  if (settings.network >= 0 && setns(settings.network, CLONE_NEWNET) != 0) _exit(kNoNetwork);
   CloseAllBut({kGuardSocket});
   if (EnterCgroup(settings.guard_cgroup) != 0) _exit(kNoCgroup);
   sigset_t none;
@@ -105,6 +108,7 @@ std::string GuardLaunch::AwaitEnd() {
     return absl::StrCat("guard was killed by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)),
                         ")");
   }
+  if (WEXITSTATUS(status) == kNoNetwork) return "guard could not enter the host's network";
   if (WEXITSTATUS(status) == kNoCgroup) return "guard could not enter its cgroup";
   return WEXITSTATUS(status) == kNoProgram ? "guard could not be started" : "";
 }

@@ -23,6 +23,8 @@ struct GuardSettings {
   KeepAttached attached = KeepAttached::kNo;  // kYes: logs to this process's standard error, ends with it.
   absl::Duration request_timeout;             // The worker's limit for a request.
   std::string spec;                           // For the worker; holds secrets.
+  std::vector<std::string> warnings;          // For the user, once it is mounted.
+  int network = -1;  // Borrowed; the network namespace to live in. -1: this process's.
   // Directories of the cgroups that the guard and its workers live in; none: where this process does.
   std::vector<std::string> guard_cgroup;
   std::vector<std::string> worker_cgroup;

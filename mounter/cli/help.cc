@@ -9,6 +9,7 @@ absl::string_view HelpText() {
   bucketvol umount MOUNTPOINT [--lazy|--force]
   bucketvol status [MOUNTPOINT] [--json]
   bucketvol upgrade MOUNTPOINT|--all [--program FILE]
+  bucketvol credentials MOUNTPOINT [-o passwd_file=FILE|profile=NAME|anonymous]
   bucketvol index build SOURCE --out DIR [-o OPTION[,OPTION…]]
   bucketvol index show DIR|FILE [--json]
   bucketvol version [--json]

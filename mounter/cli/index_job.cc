@@ -22,7 +22,8 @@ ListerSettings ListingOf(const VolumeOptions& options, const std::string& direct
   ListerSettings settings;
   settings.hints = std::move(hints.points);
   settings.keys_per_hint = hints.keys_apart;
-  settings.first_streams = static_cast<int>(std::min<uint32_t>(hints.streams, INT_MAX));
+  if (hints.streams > 0)
+    settings.first_streams = static_cast<int>(std::min<uint32_t>(hints.streams, INT_MAX));
   settings.prefix = options.source.prefix;
   settings.spill_directory = directory;
   if (options.list_streams > 0) settings.min_streams = settings.max_streams = options.list_streams;

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,9 @@ constexpr char kBuildLock[] = "/build.lock";
 constexpr char kUseLock[] = "/use.lock";
 // Between two looks at the lock of another builder.
 constexpr absl::Duration kLockPause = absl::Milliseconds(20);
+// So many looks are made before what is waited for is told again.
+constexpr int kLooksPerWord = 10;
+constexpr size_t kNumberBytes = 64;
 
 // Not for security: the manifest tells what an index is of. Two checksums over different texts make a clash
 // unlikely.
@@ -77,11 +82,29 @@ void RemoveIndex(const std::string& directory) {
   rmdir(directory.c_str());
 }
 
+std::optional<int64_t> NumberIn(const std::string& path) {
+  const auto text = ReadWholeFile(path, kNumberBytes);
+  int64_t number = 0;
+  if (!text.ok() || !absl::SimpleAtoi(*text, &number)) return std::nullopt;
+  return number;
+}
+
+// Readers see no empty file meanwhile.
+absl::Status ReplaceNumber(const UniqueFd& fd, int64_t number, const std::string& path) {
+  const std::string text = absl::StrCat(number, "\n");
+  RETURN_IF_ERROR(WriteAllAt(fd.get(), text, 0, path));
+  if (ftruncate(fd.get(), static_cast<off_t>(text.size())) != 0)
+    return ErrnoToStatus(errno, absl::StrCat("write ", path));
+  return absl::OkStatus();
+}
+
 absl::Time KeptUntil(const std::string& directory) {
-  const auto text = ReadWholeFile(directory + kUseLock, 64);
-  int64_t seconds = 0;
-  if (!text.ok() || !absl::SimpleAtoi(*text, &seconds)) return absl::InfinitePast();
-  return absl::FromUnixSeconds(seconds);
+  const std::optional<int64_t> seconds = NumberIn(directory + kUseLock);
+  return seconds ? absl::FromUnixSeconds(*seconds) : absl::InfinitePast();
+}
+
+uint64_t KeysListed(const std::string& directory) {
+  return static_cast<uint64_t>(std::max<int64_t>(0, NumberIn(directory + kBuildLock).value_or(0)));
 }
 
 // What a killed builder left beside the files of an index. The caller holds the build lock.
@@ -123,36 +146,47 @@ IndexLease IndexLease::Join(std::string directory, UniqueFd use_lock) {
 }
 
 absl::Status IndexLease::KeepUntil(absl::Time time) const {
-  const std::string text = absl::StrCat(absl::ToUnixSeconds(time), "\n");
-  if (ftruncate(use_lock_.get(), 0) != 0)
-    return ErrnoToStatus(errno, absl::StrCat("write ", directory_, kUseLock));
-  return WriteAllAt(use_lock_.get(), text, 0, directory_ + kUseLock);
+  return ReplaceNumber(use_lock_, absl::ToUnixSeconds(time), directory_ + kUseLock);
+}
+
+void IndexLease::NoteKeys(uint64_t keys) const {
+  // It only informs: a full disk will stop the build by itself.
+  (void)ReplaceNumber(build_lock_, static_cast<int64_t>(keys), directory_ + kBuildLock).ok();
 }
 
 IndexStore::IndexStore(const std::string& state_dir, const Clock& clock)
     : directory_(DirectoryOf(state_dir)), clock_(clock) {}
 
-absl::StatusOr<IndexLease> IndexStore::Claim(const IndexKey& key, const Cancellation& cancellation) const {
+absl::StatusOr<IndexLease> IndexStore::Claim(const IndexKey& key, const Cancellation& cancellation,
+                                             const Waiting& waiting) const {
   const std::string directory = absl::StrCat(directory_, "/", NameOf(key));
-  while (!cancellation.cancelled()) {
+  for (int looks = 0; !cancellation.cancelled();) {
     RETURN_IF_ERROR(MakeDirectories(directory));
     auto build = OpenFile(directory + kBuildLock, O_RDWR | O_CREAT);
     if (absl::IsNotFound(build.status())) continue;  // The directory was removed a moment ago.
     RETURN_IF_ERROR(build.status());
     ASSIGN_OR_RETURN(const bool locked, TryLock(*build, Lock::kExclusive, directory));
     if (!locked) {
+      if (looks++ % kLooksPerWord == 0) waiting(KeysListed(directory));
       absl::SleepFor(kLockPause);
       continue;
     }
     if (!StillNamed(*build, directory + kBuildLock)) continue;
-    ASSIGN_OR_RETURN(UniqueFd use, OpenFile(directory + kUseLock, O_RDWR | O_CREAT));
-    ASSIGN_OR_RETURN(const bool used, TryLock(use, Lock::kShared, directory));
-    if (!used)
-      return absl::InternalError(absl::StrCat("somebody locks an index without building it: ", directory));
-    RemoveDebris(directory);
-    return IndexLease(directory, *std::move(build), std::move(use));
+    return Hold(directory, *std::move(build));
   }
   return absl::CancelledError("interrupted");
+}
+
+// The caller has locked the directory for building.
+absl::StatusOr<IndexLease> IndexStore::Hold(const std::string& directory, UniqueFd build) {
+  ASSIGN_OR_RETURN(UniqueFd use, OpenFile(directory + kUseLock, O_RDWR | O_CREAT));
+  ASSIGN_OR_RETURN(const bool used, TryLock(use, Lock::kShared, directory));
+  if (!used)
+    return absl::InternalError(absl::StrCat("somebody locks an index without building it: ", directory));
+  RemoveDebris(directory);
+  IndexLease lease(directory, std::move(build), std::move(use));
+  lease.NoteKeys(0);  // Not what the builder before had listed.
+  return lease;
 }
 
 bool IndexStore::Collect() const {

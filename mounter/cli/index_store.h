@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -36,6 +38,8 @@ class IndexLease {
   static IndexLease Join(std::string directory, UniqueFd use_lock);
 
   const std::string& directory() const { return directory_; }
+  /// Tells those who wait to build this index how far it is. Callable by any thread.
+  void NoteKeys(uint64_t keys) const;
   /// For Join in another process. The index is not collected as long as any process has it open.
   const UniqueFd& use_lock() const { return use_lock_; }
   /// Lets others build; this claim's files must be open by now.
@@ -57,7 +61,9 @@ class IndexLease {
 ///
 /// An index is removed when no mount uses it and its time is over: a day after its last mount, or the
 /// index_max_age of that mount where this is longer. Unfinished ones are removed as soon as nobody builds
-/// them. Processes of one machine share the directory; locks (flock) say who builds and who uses.
+/// them. Processes of one machine share the directory; locks (flock) say who builds and who uses. In
+/// build.lock stands how many keys its holder has listed, in use.lock how long to keep the index (seconds
+/// since 1970), both as decimal text.
 class IndexStore {
  public:
   static constexpr absl::Duration kKeep = absl::Hours(24);
@@ -67,13 +73,19 @@ class IndexStore {
   /// Where all indexes lie.
   static std::string DirectoryOf(const std::string& state_dir) { return state_dir + "/index"; }
 
+  /// Called now and then by a Claim that waits: how many keys the other process has listed, as far as is
+  /// known.
+  using Waiting = std::function<void(uint64_t keys)>;
   /// Claims the directory of an index; waits while another process builds it. Cancelled by `cancellation`.
-  absl::StatusOr<IndexLease> Claim(const IndexKey& key, const Cancellation& cancellation) const;
+  absl::StatusOr<IndexLease> Claim(
+      const IndexKey& key, const Cancellation& cancellation, const Waiting& waiting = [](uint64_t) {}) const;
   /// Removes what nobody uses and whose time is over, and what killed builders left. False: some index is
   /// being built, and was not looked at.
   bool Collect() const;
 
  private:
+  static absl::StatusOr<IndexLease> Hold(const std::string& directory, UniqueFd build);
+
   std::string directory_;
   const Clock& clock_;
 };

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <malloc.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <string>
@@ -19,6 +20,7 @@
 #include "mounter/cli/arguments.h"
 #include "mounter/cli/command_context.h"
 #include "mounter/cli/console.h"
+#include "mounter/cli/credentials_command.h"
 #include "mounter/cli/exit_code.h"
 #include "mounter/cli/help.h"
 #include "mounter/cli/index_command.h"
@@ -100,7 +102,9 @@ absl::Status RunCommand(absl::Span<const std::string> words, Console& console) {
   if (command == "index") return RunIndex(rest, console);
   if (command == "help" || command == "--help" || command == "-h") return RunHelp(rest);
   std::vector<absl::string_view> flags;
-  if (command == "mount")
+  if (command == "credentials")
+    flags = {};
+  else if (command == "mount")
     flags = {"--foreground"};
   else if (command == "umount")
     flags = {"--lazy", "--force"};
@@ -113,6 +117,7 @@ absl::Status RunCommand(absl::Span<const std::string> words, Console& console) {
   ASSIGN_OR_RETURN(const auto arguments, Parse(rest, flags));
   if (!arguments) return absl::OkStatus();
   if (command == "mount") return RunMount(MakeContext(), *arguments, console);
+  if (command == "credentials") return RunCredentials(MakeContext(), *arguments);
   if (command == "umount") return RunUmount(*arguments, console);
   if (command == "status") return RunStatus(*arguments, console);
   if (command == "upgrade") return RunUpgrade(MakeContext(), *arguments, console);
@@ -134,6 +139,8 @@ int Main(const std::string& program, const std::vector<std::string>& words) {
   // that on.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (words.size() == 1 && words[0] == "worker") {
+    // The loader of a bundle has given its own.
+    prctl(PR_SET_NAME, "bucketvol");
     return Worker(Channel(UniqueFd(kWorkerSocket)), Clock::Real()).Run();
   }
   // A command says what it has to say itself, in one line.

@@ -11,9 +11,11 @@
 #include "mounter/cli/exit_code.h"
 #include "mounter/cli/guard_finder.h"
 #include "mounter/cli/guard_launcher.h"
+#include "mounter/cli/guard_surroundings.h"
 #include "mounter/cli/index_store.h"
 #include "mounter/cli/interrupts.h"
 #include "mounter/cli/mount_point.h"
+#include "mounter/cli/mount_programs.h"
 #include "mounter/cli/mount_status.h"
 #include "mounter/cli/volume_request.h"
 #include "mounter/cli/worker_limits.h"
@@ -59,6 +61,7 @@ absl::Status LaunchAndAwait(const GuardSettings& settings, const UniqueFd& inter
   // A signal that came together with the result wins: who interrupts wants no mount.
   if (WasInterrupted(interrupts)) return InterruptedError("interrupted");
   RETURN_IF_ERROR(launch.Commit());
+  for (const std::string& warning : settings.warnings) console.Warn(warning);
   if (settings.attached == KeepAttached::kNo) return absl::OkStatus();
   const absl::Status end = AwaitResult(launch, interrupts, console);
   launch.channel().Close();
@@ -68,23 +71,22 @@ absl::Status LaunchAndAwait(const GuardSettings& settings, const UniqueFd& inter
 }
 
 // A mount whose workers were given up gets new ones; nullopt: there is none at the mount point.
-std::optional<absl::Status> ReviveDegraded(const GuardSettings& settings, const std::string& source) {
+std::optional<absl::Status> ReviveDegraded(const VolumeOptions& options, GuardSettings settings) {
   const auto guard = FindGuardOf(settings.mount_point);
   if (!guard) return std::nullopt;
   const auto status = AskForStatus(*guard);
-  if (!status.ok() || status->state != "degraded" || status->source != source) return std::nullopt;
+  if (!status.ok() || status->state != "degraded" || status->source != options.source.ToString())
+    return std::nullopt;
+  const auto programs = CopyPrograms(options.state_dir, settings.program_directory, settings.warnings);
   const std::string packet =
       EncodePacket(MessageType::kRevive, "", JoinStrings({settings.worker_program(), settings.spec}));
   const auto answer = AskGuard(*guard, packet, MessageType::kResult, kRevivalLimitMs);
   return answer.ok() ? StatusOfResult(*answer) : answer.status();
 }
 
-absl::Status LimitAndLaunch(const VolumeOptions& options, GuardSettings& settings, const UniqueFd& interrupts,
-                            Console& console) {
-  ASSIGN_OR_RETURN(const MountCgroups cgroups, MakeMountCgroups(options, settings.mount_point));
-  // A guard that ends with this command stays in its cgroups too.
-  if (settings.attached == KeepAttached::kNo) settings.guard_cgroup = cgroups.guard.directories();
-  settings.worker_cgroup = cgroups.worker.directories();
+absl::Status PrepareAndLaunch(const VolumeOptions& options, GuardSettings& settings,
+                              const UniqueFd& interrupts, Console& console) {
+  ASSIGN_OR_RETURN(const GuardSurroundings surroundings, GuardSurroundings::Prepare(options, settings));
   return LaunchAndAwait(settings, interrupts, console);
 }
 
@@ -115,10 +117,10 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   settings.request_timeout = request.options.request_timeout;
   settings.spec = request.spec.Reveal();
 
-  if (const auto revived = ReviveDegraded(settings, request.options.source.ToString())) return *revived;
+  if (const auto revived = ReviveDegraded(request.options, settings)) return *revived;
   RETURN_IF_ERROR(CheckMountPoint(settings.mount_point));
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
-  absl::Status status = LimitAndLaunch(request.options, settings, interrupts, console);
+  const absl::Status status = PrepareAndLaunch(request.options, settings, interrupts, console);
   if (!status.ok()) SweepRemains(request.options.state_dir);
   return status;
 }

@@ -69,10 +69,16 @@ absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec, Acquaintan
 absl::StatusOr<std::unique_ptr<StoreStack>> StoreStack::Make(const VolumeSpec& spec, const Clock& clock,
                                                              Acquaintance acquaintance) {
   ASSIGN_OR_RETURN(const CredentialSource source, ToCredentialSource(spec.credentials));
-  std::unique_ptr<CredentialProvider> credentials = MakeCredentialProvider(source, clock);
   ASSIGN_OR_RETURN(const StoreSettings settings, StoreSettingsOf(spec, acquaintance));
-  ASSIGN_OR_RETURN(std::unique_ptr<BucketStore> store, MakeObjectStore(settings, *credentials, clock));
-  return std::unique_ptr<StoreStack>(new StoreStack(std::move(credentials), std::move(store)));
+  std::unique_ptr<StoreStack> stack(new StoreStack(MakeCredentialProvider(source, clock), clock));
+  ASSIGN_OR_RETURN(stack->store_, MakeObjectStore(settings, stack->credentials_, clock));
+  return stack;
+}
+
+absl::Status StoreStack::ReplaceCredentials(const SpecCredentials& credentials) {
+  ASSIGN_OR_RETURN(const CredentialSource source, ToCredentialSource(credentials));
+  credentials_.Replace(MakeCredentialProvider(source, clock_));
+  return absl::OkStatus();
 }
 
 StatusDocument::Store StoreStatus(const StoreMetrics& metrics) {

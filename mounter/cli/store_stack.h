@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "mounter/base/clock.h"
 #include "mounter/objstore/credential_provider.h"
+#include "mounter/objstore/credentials_replaceable.h"
 #include "mounter/objstore/store_factory.h"
 #include "mounter/options/volume_spec.h"
 #include "mounter/telemetry/status_document.h"
@@ -27,11 +28,15 @@ class StoreStack {
 
   BucketStore& store() { return *store_; }
 
- private:
-  StoreStack(std::unique_ptr<CredentialProvider> credentials, std::unique_ptr<BucketStore> store)
-      : credentials_(std::move(credentials)), store_(std::move(store)) {}
+  /// Signs the requests to come with these. Thread-safe. Verify them first (VerifyCredentials).
+  absl::Status ReplaceCredentials(const SpecCredentials& credentials);
 
-  std::unique_ptr<CredentialProvider> credentials_;  // Outlives the store.
+ private:
+  StoreStack(std::shared_ptr<CredentialProvider> credentials, const Clock& clock)
+      : clock_(clock), credentials_(std::move(credentials)) {}
+
+  const Clock& clock_;
+  ReplaceableCredentials credentials_;  // Outlives the store.
   std::unique_ptr<BucketStore> store_;
 };
 

@@ -59,7 +59,8 @@ Worker::Worker(Channel guard, const Clock& clock)
     : guard_(std::move(guard)),
       clock_(clock),
       cancellation_(std::make_shared<Cancellation>()),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      credential_change_(clock, cancellation_) {}
 
 Worker::~Worker() = default;
 
@@ -86,9 +87,11 @@ absl::Status Worker::Work() {
       start.descriptors.empty()) {
     return absl::FailedPreconditionError("a worker is started by bucketvol-guard only");
   }
-  ASSIGN_OR_RETURN(const VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
+  ASSIGN_OR_RETURN(VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
+  ChooseCertificates(spec.options);
   options_ = spec.options;
   memory_ = PlanMemory(options_, ReadCgroupMemoryLimit(""), MachineMemory());
+  proxy_credentials_ = spec.proxy_credentials;
   SetLogging({.level = LevelOf(options_.log_level)});
   RETURN_IF_ERROR(EnterWorkerSandbox(spec));
   std::string why;
@@ -103,20 +106,23 @@ absl::Status Worker::Work() {
   }
   WakeListener();
   listener.join();
+  cancellation_->Cancel();  // A change of credentials that still waits for the service.
   return status;
 }
 
 absl::Status Worker::Prepare(const VolumeSpec& spec, Message start, RequestSlots& slots) {
   const bool first = start.BodyAs<StartBody>().role == WorkerRole::kFirst;
-  ASSIGN_OR_RETURN(const std::unique_ptr<StoreStack> stack,
+  ASSIGN_OR_RETURN(const std::shared_ptr<StoreStack> stack,
                    StoreStack::Make(spec, clock_, first ? Acquaintance::kNew : Acquaintance::kProven));
   {
     absl::MutexLock lock(&mu_);
     store_ = &stack->store();
+    stack_ = stack;
   }
   absl::Cleanup forget_store = [&] {
     absl::MutexLock lock(&mu_);
     store_ = nullptr;
+    stack_ = nullptr;
   };
   if (first) LogInfo("serving ", options_.source.ToString(), " from ", stack->store().Route());
   ASSIGN_OR_RETURN(ServedIndex index,
@@ -138,7 +144,8 @@ absl::Status Worker::Prepare(const VolumeSpec& spec, Message start, RequestSlots
 absl::StatusOr<ServedIndex> Worker::FirstIndex(const VolumeSpec& spec, ObjectStore& store) {
   const absl::Time asked = clock_.WallNow();
   const IndexStore indexes(options_.state_dir, clock_);
-  ASSIGN_OR_RETURN(IndexLease lease, indexes.Claim(IndexKeyOf(spec), *cancellation_));
+  ASSIGN_OR_RETURN(IndexLease lease, indexes.Claim(IndexKeyOf(spec), *cancellation_,
+                                                   [this](uint64_t keys) { TellWaiting(keys); }));
   ASSIGN_OR_RETURN(IndexManifest manifest, ProvideIndex(store, lease, asked));
   ASSIGN_OR_RETURN(ServedIndex index, ServedIndex::Open(std::move(manifest), std::move(lease)));
   RETURN_IF_ERROR(AnnounceImage(index));
@@ -206,24 +213,26 @@ absl::StatusOr<IndexManifest> Worker::ProvideIndex(ObjectStore& store, const Ind
     absl::MutexLock lock(&mu_);
     if (fits) expected_keys_ = found->report.keys;
   }
-  if (!fits || !IsFreshEnough(*found, options_, asked)) found = Build(store, lease.directory());
+  if (!fits || !IsFreshEnough(*found, options_, asked)) found = Build(store, lease);
   RETURN_IF_ERROR(found.status());
   WarnOf(*found);
   return found;
 }
 
-absl::StatusOr<IndexManifest> Worker::Build(ObjectStore& store, const std::string& directory) {
+absl::StatusOr<IndexManifest> Worker::Build(ObjectStore& store, const IndexLease& lease) {
   ThreadPool parsers("list", kListingThreads);
-  IndexJob job(store, clock_, parsers, options_, directory);
+  IndexJob job(store, clock_, parsers, options_, lease.directory());
   {
     absl::MutexLock lock(&mu_);
     job_ = &job;
+    building_ = &lease;
     job_start_ = clock_.Elapsed();
   }
   WakeListener();
   absl::Cleanup forget = [&] {
     absl::MutexLock lock(&mu_);
     job_ = nullptr;
+    building_ = nullptr;
   };
   auto manifest = job.Run(cancellation_);
   if (manifest.ok()) {
@@ -299,7 +308,9 @@ void Worker::Listen() {
 }
 
 void Worker::OnMessage(Message message) {
-  if (message.Is(MessageType::kWorkerStatus)) {
+  if (message.Is(MessageType::kNewCredentials)) {
+    ChangeCredentials(message.Strings(1)[0]);
+  } else if (message.Is(MessageType::kWorkerStatus)) {
     const auto body = message.BodyAs<WorkerStatusBody>();
     (void)guard_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {Status()})).ok();
   } else if (message.Is(MessageType::kServe) && !message.descriptors.empty()) {
@@ -309,6 +320,30 @@ void Worker::OnMessage(Message message) {
     absl::MutexLock lock(&mu_);
     if (session_ != nullptr) session_->Stop();
   }
+}
+
+void Worker::ChangeCredentials(const std::string& bytes) {
+  const auto answer = [this](const absl::Status& status, const Secret& spec) {
+    if (status.ok())
+      LogInfo("new credentials are in use");
+    else
+      LogWarning(status.message());
+    ResultBody body;
+    body.code = status.ok() ? ResultCode::kOk : ResultCode::kFailed;
+    (void)guard_
+        .SendWaiting(EncodeMessage(MessageType::kCredentialsChecked, body,
+                                   {Printable(status.message(), 4096), spec.Reveal()}))
+        .ok();
+  };
+  absl::ReleasableMutexLock lock(&mu_);
+  const std::shared_ptr<StoreStack> stack = stack_;
+  lock.Release();
+  if (stack == nullptr)
+    return answer(absl::UnavailableError("the mount is not served yet; try again"), Secret());
+  VolumeSpec spec;
+  spec.options = options_;
+  spec.proxy_credentials = proxy_credentials_;
+  credential_change_.Start(std::move(spec), bytes, stack, answer);
 }
 
 void Worker::TellProgress() {
@@ -322,7 +357,15 @@ void Worker::TellProgress() {
     body.streams = progress.streams.load();
     body.expected_keys = expected_keys_;
     body.elapsed_ms = static_cast<uint64_t>(absl::ToInt64Milliseconds(clock_.Elapsed() - job_start_));
+    building_->NoteKeys(body.keys);
   }
+  (void)guard_.Send(EncodeMessage(MessageType::kProgress, body)).ok();
+}
+
+void Worker::TellWaiting(uint64_t keys) const {
+  ProgressBody body;
+  body.keys = keys;
+  body.of_another = 1;
   (void)guard_.Send(EncodeMessage(MessageType::kProgress, body)).ok();
 }
 

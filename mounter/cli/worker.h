@@ -12,6 +12,7 @@
 #include "mounter/base/clock.h"
 #include "mounter/base/executor.h"
 #include "mounter/base/unique_fd.h"
+#include "mounter/cli/credential_change.h"
 #include "mounter/cli/index_job.h"
 #include "mounter/cli/index_store.h"
 #include "mounter/cli/memory_plan.h"
@@ -57,10 +58,11 @@ class Worker {
   // Of a first worker.
   absl::StatusOr<ServedIndex> FirstIndex(const VolumeSpec& spec, ObjectStore& store);
   absl::StatusOr<IndexManifest> ProvideIndex(ObjectStore& store, const IndexLease& lease, absl::Time claimed);
-  absl::StatusOr<IndexManifest> Build(ObjectStore& store, const std::string& directory);
+  absl::StatusOr<IndexManifest> Build(ObjectStore& store, const IndexLease& lease);
   absl::Status AnnounceImage(const ServedIndex& index);
   void KeepIndex(const IndexLease& lease);
   void WarnOf(const IndexManifest& manifest);
+  void TellWaiting(uint64_t keys) const;
 
   // The listening thread.
   void Listen();
@@ -68,6 +70,7 @@ class Worker {
   bool AwaitEvent() ABSL_LOCKS_EXCLUDED(mu_);
   void WakeListener();
   void OnMessage(Message message);
+  void ChangeCredentials(const std::string& bytes) ABSL_LOCKS_EXCLUDED(mu_);
   void TellProgress();
   std::string Status() ABSL_LOCKS_EXCLUDED(mu_);
   void Tell(MessageType type) const;
@@ -75,15 +78,19 @@ class Worker {
   const Channel guard_;  // One thread receives; sends are whole packets.
   const Clock& clock_;
   const std::shared_ptr<Cancellation> cancellation_;
-  const UniqueFd wake_;    // An eventfd.
-  VolumeOptions options_;  // Constant once the listening thread runs.
-  MemoryPlan memory_;      // Likewise.
+  const UniqueFd wake_;                 // An eventfd.
+  VolumeOptions options_;               // Constant once the listening thread runs,
+  Secret proxy_credentials_;            // and this,
+  MemoryPlan memory_;                   // and this.
+  CredentialChange credential_change_;  // Of the listening thread, until that has ended.
   ReadMetrics reads_;
 
   // What the listening thread looks at while Run's thread makes and ends it.
   absl::Mutex mu_;  // Leaf.
   BucketStore* store_ ABSL_GUARDED_BY(mu_) = nullptr;
+  std::shared_ptr<StoreStack> stack_ ABSL_GUARDED_BY(mu_);  // Of store_.
   const IndexJob* job_ ABSL_GUARDED_BY(mu_) = nullptr;
+  const IndexLease* building_ ABSL_GUARDED_BY(mu_) = nullptr;  // With job_.
   absl::Duration job_start_ ABSL_GUARDED_BY(mu_);
   uint64_t expected_keys_ ABSL_GUARDED_BY(mu_) = 0;
   std::optional<IndexManifest> manifest_ ABSL_GUARDED_BY(mu_);

@@ -59,6 +59,7 @@ class Guard {
     Channel channel;
     bool wants_status = false;
     bool wants_end = false;
+    bool wants_credentials = false;
     bool wants_upgrade = false;
     bool wants_revival = false;
   };
@@ -88,6 +89,11 @@ class Guard {
   void OnSignal();
   void OnMountTableChange();
   void OnTime();
+
+  // New credentials (guard_credentials.cc).
+  void OnNewCredentials(Client& client, const Message& message);
+  void OnCredentialsChecked(const Message& message);
+  void AnswerCredentials(ResultCode code, const std::string& text);
 
   // Workers.
   Step StartFirst();
@@ -142,6 +148,8 @@ class Guard {
   // From the command.
   ImagePlan plan_;
   std::string worker_program_;
+  UniqueFd program_lock_;  // See HoldProgram,
+  UniqueFd upgrade_lock_;  // and for upgrade_.
   SecretPages spec_;
   HeldCgroup cgroup_;  // Of the workers; removed at the end.
   bool foreground_ = false;

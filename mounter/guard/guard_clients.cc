@@ -36,6 +36,7 @@ void Guard::OnClient(Client& client) {
   const Channel::Received received = client.channel.Receive(message);
   if (received == Channel::Received::kClosed) return client.channel.Close();
   if (received == Channel::Received::kNothing) return;
+  if (message.Is(MessageType::kCredentials)) return OnNewCredentials(client, message);
   if (message.Is(MessageType::kStatus)) {
     client.wants_status = true;
     AskWorkerForStatus();

@@ -88,7 +88,7 @@ void Guard::Finish() {
   run_directory_.reset();
   if (control_.open()) Report(control_, result_, result_text_);
   AnswerUnmounts(ResultCode::kOk, "");
-  for (const auto wanted : {&Client::wants_upgrade, &Client::wants_revival})
+  for (const auto wanted : {&Client::wants_upgrade, &Client::wants_revival, &Client::wants_credentials})
     Answer(wanted, ResultCode::kFailed, "the mount has ended");
 }
 

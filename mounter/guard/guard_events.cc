@@ -52,6 +52,7 @@ void Guard::OnWorkerMessage() {
   const Channel::Received received = worker_->channel().Receive(message);
   if (received == Channel::Received::kClosed) return DismissWorker();
   if (received == Channel::Received::kNothing) return;
+  if (message.Is(MessageType::kCredentialsChecked)) return OnCredentialsChecked(message);
   if (message.Is(MessageType::kProgress)) {
     if (control_.open())
       (void)control_.Send(EncodePacket(MessageType::kProgress, message.body, message.payload)).ok();
@@ -104,6 +105,7 @@ void Guard::OnWorkerExit() {
   worker_deadline_ = 0;
   serving_ = false;
   AnswerStatus();
+  AnswerCredentials(ResultCode::kFailed, "worker ended before it could check the credentials; try again");
   switch (phase_) {
     case Phase::kBuilding:
     case Phase::kAttaching:

@@ -6,6 +6,7 @@
 #include "mounter/guard/guard.h"
 #include "mounter/guard/guard_log.h"
 #include "mounter/guard/monotonic.h"
+#include "mounter/guard/worker_program.h"
 
 namespace bucketvol {
 namespace {
@@ -47,6 +48,7 @@ Step Guard::StartFirst() {
 }
 
 Outcome<WorkerProcess> Guard::Launch(WorkerRole role, const std::string& program) {
+  RETURN_IF_FAILED(HoldProgram(program, program == worker_program_ ? program_lock_ : upgrade_lock_));
   ASSIGN_OR_FAIL(WorkerProcess worker, WorkerProcess::Start(program, cgroup_));
   StartBody body;
   body.generation = ++generation_;
@@ -136,6 +138,7 @@ void Guard::Promote() {
   standby_ready_ = false;
   if (!upgrade_.empty()) {
     worker_program_ = std::exchange(upgrade_, "");
+    program_lock_ = std::move(upgrade_lock_);
     GuardLog("upgraded to " + worker_program_);
     Answer(&Client::wants_upgrade, ResultCode::kOk, "");
   }

@@ -34,10 +34,11 @@ enum class MessageType : uint16_t {
   kResult = 17,    // ResultBody; strings: text
 
   // Any client -> guard, on the socket of the run directory.
-  kStatus = 32,   // no body
-  kUnmount = 33,  // UnmountBody
-  kUpgrade = 34,  // strings: worker program; answered by kResult
-  kRevive = 35,   // strings: worker program, spec (empty: as before); answered by kResult
+  kStatus = 32,       // no body
+  kUnmount = 33,      // UnmountBody
+  kUpgrade = 34,      // strings: worker program; answered by kResult
+  kRevive = 35,       // strings: worker program, spec (empty: as before); answered by kResult
+  kCredentials = 40,  // strings: spec of which the credentials count (secret); answered by kResult
 
   // Guard -> client.
   kStatusReply = 48,  // GuardStatusBody; strings: mount point, last error, the worker's document (JSON)
@@ -45,19 +46,21 @@ enum class MessageType : uint16_t {
   // Guard -> worker, on descriptor 3 of the worker.
   kStart = 64,  // StartBody; strings: spec, path of the metadata image; descriptors: the request slots, then
                 // for a successor what the first worker left (kImage)
-  kWorkerStatus = 65,  // WorkerStatusBody
-  kServe = 66,         // ServeBody; descriptors: the FUSE connection. Once, when no other worker has it.
-  kDrain = 67,         // Take no more requests, answer what is in flight, and end.
+  kWorkerStatus = 65,    // WorkerStatusBody
+  kServe = 66,           // ServeBody; descriptors: the FUSE connection. Once, when no other worker has it.
+  kDrain = 67,           // Take no more requests, answer what is in flight, and end.
+  kNewCredentials = 72,  // strings: as in kCredentials
 
   // Worker -> guard (and kProgress).
   kImage = 80,  // ImageBody; strings: path of the metadata image; descriptors: the metadata image, then
                 // what its successors shall get
-  kWorkerFailed = 81,       // ResultBody; strings: text
-  kWorkerStatusReply = 82,  // WorkerStatusBody; strings: the document (JSON)
-  kSessionEnded = 83,       // The kernel closed the FUSE connection: nothing is mounted any more.
-  kWarning = 84,            // strings: text for the user; passed on to the command line
-  kReady = 85,              // A successor could serve now.
-  kServing = 86,            // It does: what its predecessor left is taken over.
+  kWorkerFailed = 81,        // ResultBody; strings: text
+  kWorkerStatusReply = 82,   // WorkerStatusBody; strings: the document (JSON)
+  kSessionEnded = 83,        // The kernel closed the FUSE connection: nothing is mounted any more.
+  kWarning = 84,             // strings: text for the user; passed on to the command line
+  kReady = 85,               // A successor could serve now.
+  kServing = 86,             // It does: what its predecessor left is taken over.
+  kCredentialsChecked = 90,  // ResultBody; strings: text, the whole spec with the new credentials (secret)
 };
 
 struct MessageHeader {
@@ -84,7 +87,8 @@ struct ProgressBody {
   uint64_t expected_keys = 0;  // From an earlier index of the same source; 0: unknown.
   uint64_t elapsed_ms = 0;
   uint32_t streams = 0;
-  uint32_t padding = 0;
+  uint32_t of_another =
+      0;  // 1: the keys are those of another mount, which builds the index that this one awaits.
 };
 
 enum class ResultCode : uint32_t { kOk = 0, kFailed = 1, kUsage = 2, kBusy = 3 };
@@ -100,8 +104,10 @@ struct UnmountBody {
 };
 
 /// Grows with each message that a client must not send to a guard that does not know it: such a guard would
-/// never answer. 2: kUpgrade, kRevive.
-inline constexpr uint32_t kProtocol = 2;
+/// never answer.
+inline constexpr uint32_t kProtocolUpgrade = 2;      // kUpgrade, kRevive
+inline constexpr uint32_t kProtocolCredentials = 3;  // kCredentials
+inline constexpr uint32_t kProtocol = kProtocolCredentials;
 
 enum class MountState : uint32_t { kBuilding = 0, kReady = 1, kDegraded = 2, kStopped = 3 };
 

@@ -14,6 +14,7 @@
 #include "mounter/guard/guard_log.h"
 #include "mounter/guard/helper_child.h"
 #include "mounter/guard/small_file.h"
+#include "mounter/guard/worker_program.h"
 
 namespace bucketvol {
 namespace {
@@ -45,18 +46,13 @@ constexpr const char* kWorkerScore = "300";
     GuardLog(std::string("error: worker cannot enter its cgroup: ") + strerror(error));
     _exit(kNotLimited);
   }
-  char name[] = "bucketvol";
-  char command[] = "worker";
-  char* arguments[] = {name, command, nullptr};
-  char* environment[] = {nullptr};
-  execve(program.c_str(), arguments, environment);
+  BecomeProgram(program);
   _exit(127);
 }
 
 }  // namespace
 
 Outcome<WorkerProcess> WorkerProcess::Start(const std::string& program, const HeldCgroup& cgroup) {
-  if (access(program.c_str(), X_OK) != 0) return SystemFailure(errno, "start the worker " + program);
   ASSIGN_OR_FAIL(auto ends, Channel::MakePair());
   const pid_t parent = getpid();
   const pid_t pid = fork();

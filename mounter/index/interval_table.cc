@@ -22,6 +22,9 @@ constexpr double kForesightPages = 4;
 constexpr double kLostShare = 0.035;
 constexpr double kLostShareStarving = 0.05;  // When there is little else to do.
 constexpr double kLostPerStream = 1.5;
+// This share of it is kept for landmarks while they are on their way: splits at them are hardly lost, splits
+// made without them often are.
+constexpr double kKeptForLandmarks = 0.5;
 // While most streams have nothing to do, every page earns more, so that no bucket, however odd, is listed by
 // a few streams to its end.
 constexpr double kEarnedWhenStarving = 0.2;
@@ -98,7 +101,8 @@ Interval* IntervalTable::PlanFront() {
 
 // What splitting may still cost, when so many pages are yet to come.
 double IntervalTable::Credit(double share, int streams, double pages) const {
-  return share * (useful_ + pages) + kLostPerStream * streams + earned_ - lost_ - kSplitCost * probes_out_;
+  const double per_stream = kLostPerStream * (landmarks_expected_ ? 1 - kKeptForLandmarks : 1);
+  return share * (useful_ + pages) + per_stream * streams + earned_ - lost_ - kSplitCost * probes_out_;
 }
 
 // How many pages one stream should have before it: an equal share of what is left; less where all that is

@@ -78,6 +78,8 @@ class IntervalTable {
   void LearnWhole(absl::string_view directory, size_t sub_directories) {
     map_.LearnWhole(directory, sub_directories);
   }
+  /// Tells whether landmarks have been asked for, and will be added.
+  void ExpectLandmarks(bool expected) { landmarks_expected_ = expected; }
   /// Tells how many pages there are from one landmark to the next.
   void LearnDistance(double pages) { map_.LearnDistance(pages); }
   const KeyMap& map() const { return map_; }
@@ -142,6 +144,7 @@ class IntervalTable {
   double lost_ = 0;           // Pages' worth of requests that brought none.
   double earned_ = 0;         // What more may be lost, for pages read while most streams had nothing to do.
   bool starving_ = false;
+  bool landmarks_expected_ = false;
   int probes_out_ = 0;
   int peak_ = 0;  // Most requests in flight.
   absl::Duration now_;

@@ -17,7 +17,7 @@ namespace bucketvol {
 struct ListerSettings {
   std::string prefix;
   int page_keys = 1000;              // 1…1000
-  int min_streams = 16;              // First number of requests in flight.
+  int min_streams = 16;              // Least number of requests in flight, when the service asks for fewer.
   int max_streams = 128;             // Adaptive up to this; equal to min_streams: fixed.
   uint64_t memory_bytes = 64 << 20;  // Keys that wait for their turn beyond this go to the spill file.
   std::string
@@ -26,8 +26,7 @@ struct ListerSettings {
   std::vector<std::string>
       hints;                   // Keys at which to split at first, e.g. from an earlier build. May be wrong.
   uint64_t keys_per_hint = 0;  // From one hint to the next; 0: unknown. May be wrong.
-  int first_streams =
-      0;  // First number of requests in flight, at most max_streams; less than min_streams: that.
+  int first_streams = 32;      // First number of requests in flight; kept between the other two.
 };
 
 /// What goes on, for progress lines and the status document. Readable by any thread.

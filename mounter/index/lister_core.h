@@ -45,7 +45,8 @@ class ListerCore : public std::enable_shared_from_this<ListerCore> {
   struct LandmarkQuery {
     std::string prefix;
     std::string start_after;
-    bool first = false;  // Of the listing.
+    bool first = false;    // Of the listing.
+    absl::Duration asked;  // When it was sent.
   };
   struct Outgoing {
     std::vector<std::pair<Interval*, ListRequest>> pages;
@@ -64,6 +65,7 @@ class ListerCore : public std::enable_shared_from_this<ListerCore> {
   void CountRequestLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Ask(Interval* interval, ListRequest request);
   void Send(Outgoing outgoing);
+  LandmarkQuery NextLandmarkQueryLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AskForLandmarks(LandmarkQuery query);
   void FollowUpLocked(const LandmarkQuery& query, const ListPage& page) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -99,6 +101,7 @@ class ListerCore : public std::enable_shared_from_this<ListerCore> {
   bool tokens_only_ ABSL_GUARDED_BY(mu_) = false;  // The service refuses keys as start-after.
   uint64_t pages_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<LandmarkQuery> landmark_queries_ ABSL_GUARDED_BY(mu_);  // To be asked.
+  int landmarks_out_ ABSL_GUARDED_BY(mu_) = 0;                        // Asked for and not yet answered.
   bool first_landmarks_out_ ABSL_GUARDED_BY(mu_) = false;
 };
 

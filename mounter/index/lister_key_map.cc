@@ -305,12 +305,16 @@ std::vector<std::string> KeyMap::SplitPoints(const KeyStretch& stretch, int coun
   Layout layout;
   Measure(stretch, layout);
   PointList points(stretch);
-  if (Implausible(layout.gap())) {
+  // Without a page there is no ruler, and nothing to make a scale of.
+  if (layout.page_ruler && Implausible(layout.gap())) {
     AddScalePoints(layout, std::min(count, kMostScalePoints), part, points);
   } else {
     AddRegularPoints(layout, count, part, points);
   }
-  return std::move(points).Take();
+  std::vector<std::string> taken = std::move(points).Take();
+  // A scale may end in a point more, behind everything.
+  if (taken.size() > static_cast<size_t>(count)) taken.resize(static_cast<size_t>(count));
+  return taken;
 }
 
 void KeyMap::AddRegularPoints(const Layout& layout, int count, double part, PointList& points) const {

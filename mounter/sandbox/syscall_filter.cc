@@ -76,7 +76,7 @@ class Program {
 };
 
 // The last words of a process that broke the rules. Only calls that are safe in a signal handler.
-void OnForbiddenCall(int signal, siginfo_t* info, void*) {
+[[maybe_unused]] void OnForbiddenCall(int signal, siginfo_t* info, void*) {
   char line[] = "error: the worker made a system call that it may not: number ....\n";
   char* digit = line + sizeof line - 3;
   int number = info->si_syscall;

@@ -31,5 +31,13 @@ TEST(ConsoleTest, ProgressPromisesNothingItCannotKnow) {
   EXPECT_EQ(ProgressText(progress), "listed 500 keys, 500/s");
 }
 
+TEST(ConsoleTest, ProgressTellsThatAnotherMountIsAtWork) {
+  ProgressBody progress;
+  progress.of_another = 1;
+  EXPECT_EQ(ProgressText(progress), "another mount builds this index");
+  progress.keys = 4'200'000;
+  EXPECT_EQ(ProgressText(progress), "another mount builds this index: 4.2 M keys listed");
+}
+
 }  // namespace
 }  // namespace bucketvol

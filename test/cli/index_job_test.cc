@@ -1,7 +1,10 @@
 #include "mounter/cli/index_job.h"
 
 #include <filesystem>
+#include <thread>
+#include <vector>
 
+#include "absl/strings/str_format.h"
 #include "test/support/fake_clock.h"
 #include "test/support/fake_object_store.h"
 #include "test/support/status_matchers.h"
@@ -12,6 +15,7 @@ namespace {
 
 using ::bucketvol::testing::FakeClock;
 using ::bucketvol::testing::FakeObjectStore;
+using ::bucketvol::testing::FakeRequest;
 using ::bucketvol::testing::StatusIs;
 using ::bucketvol::testing::TempDir;
 using ::testing::HasSubstr;
@@ -73,6 +77,42 @@ TEST_F(IndexJobTest, AFailedListingPublishesNothing) {
       [](const ListRequest&, ListPage&) { return absl::PermissionDeniedError("AccessDenied"); });
   EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("AccessDenied")));
   EXPECT_FALSE(Published());
+}
+
+TEST_F(IndexJobTest, ASecondBuildAsksAtOnceWhereTheFirstFoundKeys) {
+  constexpr size_t kPages = 40;
+  constexpr size_t kFirstStreams = 16;
+  for (size_t i = 0; i < kPages * 1000; ++i)
+    store_.Put(absl::StrFormat("d%d/%08x", i % 7, i * 2654435761), "x");
+  ASSERT_OK(Run());
+  const size_t first = store_.Requests().size();
+
+  store_.Hold();
+  absl::StatusOr<IndexManifest> again;
+  std::thread building([&] { again = Run(); });
+  store_.AwaitHeld(kFirstStreams);  // Before any answer.
+  store_.Release();
+  building.join();
+  ASSERT_OK(again);
+  EXPECT_EQ(again->report.keys, kPages * 1000);
+  const std::vector<FakeRequest> requests = store_.Requests();
+  EXPECT_LE(requests.size() - first, kPages + 1);
+  EXPECT_LT(requests.size() - first, first);
+  for (size_t i = first; i < requests.size(); ++i) EXPECT_EQ(requests[i].list.delimiter, "");
+}
+
+TEST_F(IndexJobTest, HintsOfAnotherSourceAreNotUsed) {
+  for (int i = 0; i < 5'000; ++i) store_.Put(absl::StrFormat("d/%05d", i), "x");
+  ASSERT_OK(Run());
+  options_.source.bucket = "another";
+  store_.Hold();
+  absl::StatusOr<IndexManifest> other;
+  std::thread building([&] { other = Run(); });
+  store_.AwaitHeld(2);  // The first page, and the directories.
+  EXPECT_EQ(store_.in_flight(), 2u);
+  store_.Release();
+  building.join();
+  EXPECT_OK(other);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "mounter/base/file.h"
 #include "test/support/fake_clock.h"
@@ -84,6 +85,37 @@ TEST_F(IndexStoreTest, ASecondBuilderWaitsForTheFirst) {
   first.reset();  // Removes the directory: the second one makes it anew.
   waiting.join();
   EXPECT_TRUE(Exists(second->directory() + "/build.lock"));
+}
+
+TEST_F(IndexStoreTest, ASecondBuilderIsToldHowFarTheFirstIs) {
+  std::optional<IndexLease> first(Claim(Key("s3://b")));
+  std::vector<uint64_t> told;
+  Cancellation enough;
+  const auto waiting = [&](uint64_t keys) {
+    told.push_back(keys);
+    if (keys == 0) first->NoteKeys(4'200'000);
+    if (keys == 4'200'000) first->NoteKeys(5);
+    if (keys == 5) first.reset();
+  };
+  ASSERT_OK_AND_ASSIGN(const IndexLease second, store_.Claim(Key("s3://b"), enough, waiting));
+  EXPECT_THAT(told, ::testing::ElementsAre(0, 4'200'000, 5));
+}
+
+TEST_F(IndexStoreTest, WhatABuilderBeforeHadListedIsForgotten) {
+  Build(Key("s3://b"), absl::InfiniteFuture());
+  std::optional<IndexLease> first(Claim(Key("s3://b")));
+  first->NoteKeys(7);
+  first.reset();
+  std::optional<IndexLease> second(Claim(Key("s3://b")));
+  Cancellation enough;
+  std::vector<uint64_t> told;
+  const auto waiting = [&](uint64_t keys) {
+    told.push_back(keys);
+    enough.Cancel();
+  };
+  EXPECT_THAT(store_.Claim(Key("s3://b"), enough, waiting),
+              StatusIs(absl::StatusCode::kCancelled, ::testing::_));
+  EXPECT_THAT(told, ::testing::ElementsAre(0));
 }
 
 TEST_F(IndexStoreTest, AReleasedBuildLetsTheNextOneInWhileTheIndexIsInUse) {

@@ -81,6 +81,13 @@ TEST_F(KeyMapTest, EvenLandmarksForetellTheLength) {
   EXPECT_THAT(map_.SplitPoints(Stretch(), 4, 1), ElementsAre("c", "d", "e"));
 }
 
+TEST_F(KeyMapTest, HintsFarApartAreUsedBeforeThereIsAPage) {
+  map_.AddLandmarks({"k", "t"}, KeyMap::Landmarks::kEven);
+  map_.LearnDistance(1e6);
+  EXPECT_GT(map_.Pages(Stretch()), 1e6);
+  EXPECT_THAT(map_.SplitPoints(Stretch(), 8, 1e5), ElementsAre("k", "t"));
+}
+
 TEST_F(KeyMapTest, UnfitLandmarksAreLeftOut) {
   KeyMap map("p/");
   map.AddLandmarks({"a", "p/", "p/x", "p0", "p/\xff", std::string(3000, 'p')}, KeyMap::Landmarks::kEven);

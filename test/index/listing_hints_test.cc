@@ -1,5 +1,7 @@
 #include "mounter/index/listing_hints.h"
 
+#include <cstdlib>
+
 #include "mounter/base/file.h"
 #include "test/support/status_matchers.h"
 #include "test/support/temp_dir.h"
@@ -21,6 +23,18 @@ TEST(ListingHintsTest, ComeBackForTheirSourceOnly) {
   EXPECT_THAT(ReadListingHints(dir.path(), "oss://c/p", "http://e", "p/").points, IsEmpty());
   EXPECT_THAT(ReadListingHints(dir.path(), "oss://b/p", "http://f", "p/").points, IsEmpty());
   EXPECT_THAT(ReadListingHints(dir.path(), "oss://b/p", "http://e", "q/").points, IsEmpty());
+}
+
+TEST(ListingHintsTest, TheGoldenFileIsStillWhatIsWritten) {
+  const std::string golden =
+      std::string(std::getenv("BUCKETVOL_SOURCE")) + "/test/index/golden/" + kHintsName;
+  if (std::getenv("BUCKETVOL_UPDATE_GOLDEN") != nullptr) {
+    ASSERT_OK(WriteFileAtomically(golden, EncodeListingHints(SomeHints())));
+  }
+  ASSERT_OK_AND_ASSIGN(const std::string bytes, ReadWholeFile(golden, 1 << 20));
+  EXPECT_EQ(bytes, EncodeListingHints(SomeHints()));
+  ASSERT_OK_AND_ASSIGN(const ListingHints read, DecodeListingHints(bytes));
+  EXPECT_EQ(read.points, SomeHints().points);
 }
 
 TEST(ListingHintsTest, DamageAndOtherVersionsAreIgnored) {

@@ -20,11 +20,12 @@ ALLOWED = {
     "session": set(),
     "image": {"reader", "index", "session", "telemetry"},
     "fuse": {"reader", "objstore", "session", "telemetry"},
+    "bundle": set(),
     "cgroup": set(),
     "sandbox": set(),
     "guard": {"cgroup", "session", "options", "telemetry"},
     "cli": {"options", "proto", "objstore", "index", "telemetry", "cache", "prefetch", "reader", "session", "image",
-            "fuse", "cgroup", "guard",
+            "fuse", "bundle", "cgroup", "guard",
             "sandbox"},
     "csi": {"options", "proto", "cgroup"},
 }

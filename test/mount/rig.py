@@ -19,6 +19,13 @@ BUCKETVOL = os.path.join(BIN, "bucketvol")
 LIMIT = 60  # Seconds after which anything is taken to hang.
 SKIPPED = 77  # Tells ctest that nothing was tested.
 
+def is_sanitized():
+    """Whether the programs were built with a sanitizer, which needs more than a sandbox leaves."""
+    with open(BUCKETVOL, "rb") as file:
+        content = file.read()
+    return b"__asan_init" in content or b"__tsan_init" in content
+
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 

@@ -2,6 +2,8 @@
 import glob
 import os
 import re
+import signal
+import unittest
 
 import rig
 
@@ -33,6 +35,7 @@ def places_in_memory(pid, needle):
     return found
 
 
+@unittest.skipIf(rig.is_sanitized(), "built with a sanitizer")
 class SecurityTest(rig.MountTest):
     def setUp(self):
         super().setUp()
@@ -105,6 +108,54 @@ class SecurityTest(rig.MountTest):
         self.assertEqual(self.read("late"), b"after the rotation")
         self.umount()
 
+    def use_keys(self, key, secret):
+        self.environment.update(AWS_ACCESS_KEY_ID=key, AWS_SECRET_ACCESS_KEY=secret)
+
+    def test_credentials_are_replaced_by_command(self):
+        self.put("late", b"after the rotation")
+        self.put("later", b"by the next worker")
+        self.serve_root("--access-key", KEY_ID, "--secret-key", SECRET)
+        self.use_keys(KEY_ID, SECRET)
+        self.mount("s3://b")
+        guard, worker = self.pids()
+        self.servers[-1].config("access-key=SECONDKEYID\nsecret-key=second-secret")
+        self.use_keys("SECONDKEYID", "second-secret")
+        result = self.run_bucketvol("credentials", self.mountpoint)
+        self.assertEqual((result.code, result.out, result.err), (0, "", ""), result)
+        self.assertEqual(self.read("late"), b"after the rotation")
+        self.assertEqual(self.pids(), (guard, worker))
+        # The next worker begins with the new ones, and nobody keeps the old ones.
+        self.assertEqual(len(places_in_memory(guard, b"second-secret")), 1)
+        self.assertEqual(places_in_memory(guard, SECRET.encode()), [])
+        os.kill(worker, signal.SIGKILL)
+        self.assertEqual(self.read("later"), b"by the next worker")
+        self.umount()
+
+    def test_refused_credentials_leave_the_old_ones_in_place(self):
+        self.put("late", b"with the old ones")
+        self.serve_root("--access-key", KEY_ID, "--secret-key", SECRET)
+        self.use_keys(KEY_ID, SECRET)
+        self.mount("s3://b")
+        self.use_keys(KEY_ID, "wrong-secret")
+        result = self.run_bucketvol("credentials", self.mountpoint)
+        self.assertEqual((result.code, result.out), (1, ""), result)
+        self.assertIn("SignatureDoesNotMatch", result.err)
+        self.assertEqual(self.read("late"), b"with the old ones")
+        self.assertEqual(places_in_memory(self.pids()[0], b"wrong-secret"), [])
+        self.umount()
+
+    def test_credentials_says_what_is_wrong(self):
+        self.serve_root()
+        self.mount("s3://b")
+        for arguments, code, word in ((("credentials",), 2, "usage"),
+                                      (("credentials", self.dir), 1, "not mounted"),
+                                      (("credentials", self.mountpoint, "-o", "umask=0"), 2, "umask"),
+                                      (("credentials", self.mountpoint), 1, "credentials")):
+            result = self.run_bucketvol(*arguments)
+            self.assertEqual(result.code, code, result)
+            self.assertIn(word, result.err)
+        self.umount()
+
     def test_secrets_are_nowhere_but_in_memory(self):
         self.serve_root("--access-key", KEY_ID, "--secret-key", SECRET)
         self.environment.update(AWS_ACCESS_KEY_ID=KEY_ID, AWS_SECRET_ACCESS_KEY=SECRET)
@@ -128,7 +179,7 @@ class SecurityTest(rig.MountTest):
         places = places_in_memory(guard, SECRET.encode())
         self.assertEqual(len(places), 1, "a successor needs the spec, and one copy is enough")
         with open(f"/proc/{guard}/smaps") as file:
-            flags = file.read().split(places[0], 1)[1].split("VmFlags:", 1)[1].splitlines()[0].split()
+            flags = file.read().split(f"\n{places[0]}-", 1)[1].split("VmFlags:", 1)[1].splitlines()[0].split()
         self.assertIn("dd", flags)  # Not dumped.
         self.assertIn("dc", flags)  # Not given to children.
         self.assertIn("lo", flags)  # Not swapped.

@@ -210,27 +210,16 @@ class TakeoverTest(rig.MountTest):
 
     # Workers that cannot be had.
 
-    def own_programs(self):
-        """Mounts with copies of the programs, which the test may replace."""
-        programs = os.path.join(self.dir, "bin")
-        os.mkdir(programs)
-        for name in ("bucketvol", "bucketvol-guard"):
-            shutil.copy(os.path.join(rig.BIN, name), programs)
-        return os.path.join(programs, "bucketvol")
-
     def replace(self, program, by):
         shutil.copy(by, program + ".new")
         os.rename(program + ".new", program)
 
     def test_a_mount_without_workers_fails_its_reads_until_it_is_revived(self):
         self.serve_root()
-        program = self.own_programs()
-        options = self.options("request_timeout=2s")
-        mounted = subprocess.run([program, "mount", "s3://b", self.mountpoint, "-o", options], env=self.environment,
-                                 capture_output=True, text=True)
-        self.assertEqual(mounted.returncode, 0, mounted)
+        self.mount("s3://b", "request_timeout=2s")
         self.await_standby()
-        self.replace(program, "/bin/false")
+        # What workers run from is the mount's own copy.
+        self.replace(os.readlink(f"/proc/{self.worker()}/exe").rsplit("/", 1)[0] + "/bucketvol", "/bin/false")
         pid = self.status()["pid"]
         os.kill(pid["standby"], signal.SIGKILL)
         os.kill(pid["worker"], signal.SIGKILL)

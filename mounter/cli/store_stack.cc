@@ -52,6 +52,8 @@ absl::StatusOr<StoreSettings> StoreSettingsOf(const VolumeSpec& spec, Acquaintan
   settings.transport.ca_file = options.ca_file;
   settings.transport.check_certificate = options.check_certificate;
   settings.transport.proxy.proxy = ProxyWithCredentials(options.proxy, spec.proxy_credentials).Reveal();
+  if (options.resource_limit)
+    settings.transport.threads = EventLoopsFor(options.resource_limit->milli_cpus / 1000.0);
   settings.transport.proxy.no_proxy = options.no_proxy;
   // A silent service is left soon enough for some more attempts.
   settings.transport.first_byte_timeout =

@@ -13,7 +13,7 @@
 namespace bucketvol {
 
 struct TransportSettings {
-  int threads = 1;  // Event loops; each has its own connections.
+  int threads = 0;  // Event loops; each has its own connections. 0: as suits the machine (EventLoopsFor).
   // Kept per loop, idle ones and those in use: what exceeds them is opened anew for each request.
   int max_connections = 4096;
   absl::Duration connect_timeout = absl::Seconds(5);  // Name, TCP, proxy and TLS together.
@@ -26,6 +26,10 @@ struct TransportSettings {
   ProxySettings proxy;
   std::string user_agent = "bucketvol";
 };
+
+/// How many event loops suit so many processors: one loop carries 1.5 to 3 GB/s, and two on few processors
+/// only wake each other up.
+int EventLoopsFor(double processors);
 
 /// Makes a transport over libcurl: HTTP/1.1, epoll, a fixed number of threads whatever the number of
 /// requests.

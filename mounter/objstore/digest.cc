@@ -1,36 +1,76 @@
 #include "mounter/objstore/digest.h"
 
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/sha.h>
+
+#include <memory>
 
 namespace bucketvol {
 namespace {
 
-const unsigned char* Bytes(absl::string_view text) {
-  return reinterpret_cast<const unsigned char*>(text.data());
+// Looked up once: by name, OpenSSL takes longer to find a digest than to compute one of a few hundred bytes.
+struct Algorithm {
+  explicit Algorithm(const char* name) : md(EVP_MD_fetch(nullptr, name, nullptr)) {}
+  const EVP_MD* const md;  // Lives as long as the process.
+};
+
+const Algorithm& AlgorithmSha256() {
+  static const Algorithm algorithm("SHA256");
+  return algorithm;
+}
+
+const Algorithm& AlgorithmSha1() {
+  static const Algorithm algorithm("SHA1");
+  return algorithm;
+}
+
+EVP_MD_CTX* Context() {
+  using Owner = std::unique_ptr<EVP_MD_CTX, decltype([](EVP_MD_CTX* context) { EVP_MD_CTX_free(context); })>;
+  thread_local const Owner context(EVP_MD_CTX_new());
+  return context.get();
+}
+
+// Of `first` followed by `second`.
+template <size_t kSize>
+std::array<unsigned char, kSize> Digest(const Algorithm& algorithm, absl::string_view first,
+                                        absl::string_view second) {
+  std::array<unsigned char, kSize> digest;
+  EVP_MD_CTX* const context = Context();
+  EVP_DigestInit_ex2(context, algorithm.md, nullptr);
+  EVP_DigestUpdate(context, first.data(), first.size());
+  EVP_DigestUpdate(context, second.data(), second.size());
+  EVP_DigestFinal_ex(context, digest.data(), nullptr);
+  return digest;
+}
+
+constexpr size_t kBlock = 64;  // Of both digests.
+
+template <size_t kSize>
+std::array<unsigned char, kSize> Hmac(const Algorithm& algorithm, absl::string_view key,
+                                      absl::string_view data) {
+  std::array<unsigned char, kSize> short_key;
+  if (key.size() > kBlock) {
+    short_key = Digest<kSize>(algorithm, key, "");
+    key = AsBytes(short_key);
+  }
+  std::array<unsigned char, kBlock> inner, outer;
+  for (size_t i = 0; i < kBlock; ++i) {
+    const auto byte = i < key.size() ? static_cast<unsigned char>(key[i]) : static_cast<unsigned char>(0);
+    inner[i] = byte ^ 0x36;
+    outer[i] = byte ^ 0x5c;
+  }
+  return Digest<kSize>(algorithm, AsBytes(outer), AsBytes(Digest<kSize>(algorithm, AsBytes(inner), data)));
 }
 
 }  // namespace
 
-Sha256Digest Sha256(absl::string_view data) {
-  Sha256Digest digest;
-  SHA256(Bytes(data), data.size(), digest.data());
-  return digest;
-}
+Sha256Digest Sha256(absl::string_view data) { return Digest<32>(AlgorithmSha256(), data, ""); }
 
 Sha256Digest HmacSha256(absl::string_view key, absl::string_view data) {
-  Sha256Digest digest;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), Bytes(data), data.size(), digest.data(),
-       nullptr);
-  return digest;
+  return Hmac<32>(AlgorithmSha256(), key, data);
 }
 
 std::array<unsigned char, 20> HmacSha1(absl::string_view key, absl::string_view data) {
-  std::array<unsigned char, 20> digest;
-  HMAC(EVP_sha1(), key.data(), static_cast<int>(key.size()), Bytes(data), data.size(), digest.data(),
-       nullptr);
-  return digest;
+  return Hmac<20>(AlgorithmSha1(), key, data);
 }
 
 std::string Hex(absl::string_view bytes) {

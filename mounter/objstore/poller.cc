@@ -58,7 +58,10 @@ void Poller::Forget(int fd) {
 }
 
 void Poller::Closing(int fd) {
-  if (static_cast<size_t>(fd) < entries_.size()) entries_[static_cast<size_t>(fd)] = {};
+  if (static_cast<size_t>(fd) >= entries_.size()) return;
+  Entry& entry = entries_[static_cast<size_t>(fd)];
+  if (entry.registered != 0) Register(fd, 0);  // Another descriptor may keep the connection alive.
+  entry = {};
 }
 
 void Poller::Register(int fd, uint32_t events) {

@@ -93,6 +93,16 @@ std::string ProxyFor(const ProxySettings& settings, absl::string_view scheme, ab
   return scheme == "https" ? settings.env_https_proxy : settings.env_http_proxy;
 }
 
+const std::string& LatestProxy::For(const ProxySettings& settings, absl::string_view scheme,
+                                    absl::string_view host) {
+  if (scheme_.empty() || host != host_ || scheme != scheme_) {
+    proxy_ = ProxyFor(settings, scheme, host);
+    scheme_ = std::string(scheme);
+    host_ = std::string(host);
+  }
+  return proxy_;
+}
+
 std::string DescribeProxy(absl::string_view proxy) {
   const size_t scheme_end = proxy.find("://");
   const absl::string_view scheme =

@@ -26,6 +26,17 @@ struct ProxySettings {
 /// was asked for explicitly.
 std::string ProxyFor(const ProxySettings& settings, absl::string_view scheme, absl::string_view host);
 
+/// Remembers the latest answer of ProxyFor, which takes longer than to see that the question is the same.
+/// Not thread-safe.
+class LatestProxy {
+ public:
+  /// `settings` are the same in every call.
+  const std::string& For(const ProxySettings& settings, absl::string_view scheme, absl::string_view host);
+
+ private:
+  std::string scheme_, host_, proxy_;
+};
+
 /// The proxy's URL without user and password, for messages.
 std::string DescribeProxy(absl::string_view proxy);
 

@@ -1,7 +1,6 @@
 #include "mounter/objstore/signing_text.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -11,10 +10,17 @@ namespace bucketvol {
 
 std::string CompactTime(absl::Time time) {
   const absl::CivilSecond t = absl::ToCivilSecond(time, absl::UTCTimeZone());
-  char text[32];
-  const int size = std::snprintf(text, sizeof(text), "%04d%02d%02dT%02d%02d%02dZ", static_cast<int>(t.year()),
-                                 t.month(), t.day(), t.hour(), t.minute(), t.second());
-  return std::string(text, static_cast<size_t>(size));
+  std::string text = "00000000T000000Z";
+  const auto put = [&](size_t at, size_t digits, int64_t number) {
+    for (; digits > 0; number /= 10) text[at + --digits] = static_cast<char>('0' + number % 10);
+  };
+  put(0, 4, t.year());
+  put(4, 2, t.month());
+  put(6, 2, t.day());
+  put(9, 2, t.hour());
+  put(11, 2, t.minute());
+  put(13, 2, t.second());
+  return text;
 }
 
 std::string HttpDate(absl::Time time) {

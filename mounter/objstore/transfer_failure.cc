@@ -54,7 +54,7 @@ UrlOrigin OriginOf(absl::string_view url) {
   const size_t host_begin = scheme_end + 3;
   const size_t end = std::min(url.find_first_of("/?#", host_begin), url.size());
   parts.origin = url.substr(0, end);
-  absl::string_view authority = url.substr(host_begin, end - host_begin);
+  const absl::string_view authority = parts.authority = url.substr(host_begin, end - host_begin);
   if (!authority.empty() && authority.front() == '[') {
     parts.host = authority.substr(1, authority.find(']') - 1);
   } else {

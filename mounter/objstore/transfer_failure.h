@@ -8,9 +8,9 @@
 
 namespace bucketvol {
 
-/// Scheme, host (without brackets) and "scheme://host:port" of an absolute URL. Views of it.
+/// Scheme, "host:port", host (without brackets) and "scheme://host:port" of an absolute URL. Views of it.
 struct UrlOrigin {
-  absl::string_view scheme, host, origin;
+  absl::string_view scheme, authority, host, origin;
 };
 UrlOrigin OriginOf(absl::string_view url);
 
@@ -42,6 +42,9 @@ struct TransferFailure {
 /// Turns a failure into a Status with a StoreError that tells whether trying again may help. Names what to
 /// check; never the proxy's password or the query.
 absl::Status StatusOfFailure(const TransferFailure& failure);
+
+/// Message of the Aborted status of a transfer whose sink does not want the rest.
+inline constexpr char kNotWanted[] = "the rest of the answer was not wanted";
 
 /// DeadlineExceeded, retryable; `late` is TransferWatch's word.
 absl::Status FailureOfTimeout(absl::string_view url, absl::string_view late);

@@ -359,7 +359,7 @@ struct Options {
   std::vector<std::string> words;
   bool hedge = true;
   bool copy = false;
-  int threads = 1;
+  int threads = 0;
 };
 
 Options ParseOptions(int argc, char** argv) {
@@ -380,6 +380,7 @@ Options ParseOptions(int argc, char** argv) {
 }
 
 int Run(int argc, char** argv) {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // As bucketvol does.
   const Options options = ParseOptions(argc, argv);
   const std::vector<std::string>& words = options.words;
   const auto number = [&](size_t i, long long otherwise) {

@@ -78,5 +78,19 @@ TEST(ProxyRulesTest, DescriptionsHoldNoPassword) {
   EXPECT_EQ(DescribeProxy("socks5://host:1"), "socks5://host:1");
 }
 
+TEST(LatestProxyTest, AnswersAsProxyFor) {
+  ProxySettings settings;
+  settings.env_http_proxy = "http://p:1";
+  settings.env_https_proxy = "http://q:1";
+  settings.env_no_proxy = "direct";
+  LatestProxy latest;
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(latest.For(settings, "http", "a"), "http://p:1");
+    EXPECT_EQ(latest.For(settings, "http", "a"), "http://p:1");
+    EXPECT_EQ(latest.For(settings, "https", "a"), "http://q:1");
+    EXPECT_EQ(latest.For(settings, "https", "direct"), "");
+  }
+}
+
 }  // namespace
 }  // namespace bucketvol

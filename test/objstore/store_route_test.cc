@@ -90,6 +90,14 @@ TEST(StoreRouteTest, SeveralLoopsServeOneStore) {
   }
 }
 
+TEST(StoreRouteTest, LoopsGrowWithTheMachine) {
+  EXPECT_EQ(EventLoopsFor(0.1), 1);
+  EXPECT_EQ(EventLoopsFor(4), 1);
+  EXPECT_EQ(EventLoopsFor(8), 2);
+  EXPECT_EQ(EventLoopsFor(16), 4);
+  EXPECT_EQ(EventLoopsFor(128), 4);
+}
+
 TEST(StoreRouteTest, AServerThatComesBackIsUsedAgain) {
   auto server = std::make_unique<BucketdProcess>(std::vector<std::string>{"--synthetic", kSpec});
   StoreSettings settings = SettingsFor(server->url());

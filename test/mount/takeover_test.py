@@ -285,7 +285,8 @@ class TakeoverTest(rig.MountTest):
         done = subprocess.run(["unshare", "--pid", "--mount", "--fork", "--mount-proc", "sh", "-c", script, "sh", rig.BUCKETVOL,
                                self.mountpoint, second, options], capture_output=True, text=True, env=self.environment)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        before, after = [json.loads(line) for line in done.stdout.splitlines()]
+        before, after = [[mount for mount in json.loads(line) if mount["mountpoint"] in (self.mountpoint, second)]
+                         for line in done.stdout.splitlines()]
         self.assertEqual(len(after), 2)
         for old, new in zip(before, after):
             self.assertNotEqual(old["pid"]["worker"], new["pid"]["worker"])

@@ -125,7 +125,7 @@ void Stream::PlanDemand(const StreamRead& read, Plan& plan) {
 void Stream::PlanAhead(const StreamRead& read, Plan& plan) {
   const uint64_t window = std::min(read.window_limit, window_.bytes());
   if (window < kMinPartBytes) return;
-  const uint64_t last = part_end_.value_or(size_);
+  const uint64_t last = std::min(part_end_.value_or(size_), read.next_run);
   const uint64_t end = std::min(last, expected_ + window);
   const uint64_t begin = std::max(planned_, expected_);
   if (begin >= end) return;

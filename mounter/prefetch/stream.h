@@ -22,6 +22,8 @@ struct StreamRead {
   absl::Duration now;
   int streams = 1;  // Active in this object.
   int sharing = 1;  // Active in all objects, as far as known.
+  /// Where the next run ahead begins, which another reader has just read: whoever comes there rarely goes on.
+  uint64_t next_run = UINT64_MAX;
 };
 
 /// One ascending reader of an object, or a candidate to be one. A descending reader is an ascending one in a

@@ -62,6 +62,7 @@ class StreamTable::Impl {
   void Turn(Slot& slot, const StreamRead& read, Plan& plan);
   void NoteIn(Slot& slot, const StreamRead& read, Plan& plan);
   void NoteJump(const StreamRead& read, const Slot* match);
+  uint64_t NextRun(const Slot& of, absl::Duration now) const;
   bool WantWhole(const StreamRead& read);
   void PlanBeyond(const StreamRead& read, Plan& plan);
   std::optional<uint64_t> PartEnd(uint64_t offset) const;
@@ -150,6 +151,18 @@ void StreamTable::Impl::NoteJump(const StreamRead& read, const Slot* match) {
     slots_[advanced_].left = true;
 }
 
+// Several readers that share an object have a region each, one behind the other.
+uint64_t StreamTable::Impl::NextRun(const Slot& of, absl::Duration now) const {
+  uint64_t next = UINT64_MAX;
+  if (of.mirrored) return next;
+  for (const Slot& slot : slots_) {
+    const Stream& other = slot.stream;
+    const bool counts = &slot != &of && !slot.mirrored && other.promoted() && now - other.last_use() < kIdle;
+    if (counts && other.begin() >= of.stream.expected()) next = std::min(next, other.begin());
+  }
+  return next;
+}
+
 bool StreamTable::Impl::WantWhole(const StreamRead& read) {
   const auto left = std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.left; });
   // Most runs are long: a few are by chance.
@@ -178,6 +191,7 @@ Plan StreamTable::Impl::Note(StreamRead read) {
   Slot* slot = Match(read.range);
   NoteJump(read, slot);
   if (slot == nullptr) slot = Begin(read, plan);
+  read.next_run = NextRun(*slot, read.now);
   const bool began = plan.new_stream;
   const uint64_t expected = slot->stream.expected();
   NoteIn(*slot, read, plan);

@@ -163,6 +163,33 @@ TEST_F(StreamTableTest, ThirtyTwoStreamsInterleave) {
   EXPECT_EQ(table_.streams_begun(), begun);
 }
 
+TEST_F(StreamTableTest, NothingIsFetchedAheadOfWhereAnotherReaderBegan) {
+  Begin(512 * kMiB);
+  Begin(544 * kMiB);
+  uint64_t end = 0;
+  for (uint64_t at = 514 * kMiB; at < 544 * kMiB; at += kMiB) {
+    now_ += absl::Milliseconds(40);
+    end = std::max(end, End(Note(at, kMiB, Stall::kInflight)));
+    end = std::max(end, End(Note(at + 32 * kMiB, kMiB, Stall::kInflight)) > 544 * kMiB ? end : UINT64_MAX);
+  }
+  EXPECT_EQ(end, 544 * kMiB);
+  // One that comes there and goes on is followed again.
+  Note(544 * kMiB, kMiB);
+  EXPECT_GT(End(Note(545 * kMiB, kMiB)), 547 * kMiB);
+}
+
+TEST_F(StreamTableTest, WhereAReaderBeganLongAgoSaysNothing) {
+  Begin(544 * kMiB);
+  now_ += absl::Seconds(11);
+  Begin(512 * kMiB);
+  uint64_t end = 0;
+  for (uint64_t at = 514 * kMiB; at < 540 * kMiB; at += kMiB) {
+    now_ += absl::Milliseconds(40);
+    end = std::max(end, End(Note(at, kMiB, Stall::kInflight)));
+  }
+  EXPECT_GT(end, 544 * kMiB);
+}
+
 TEST_F(StreamTableTest, DescendingReaderIsFollowedDownwards) {
   Plan plan;
   for (uint64_t i = 1; i <= 4; ++i) plan = Note(512 * kMiB - i * kMiB, kMiB);

@@ -15,6 +15,7 @@
 extern "C" int FuzzListPage(const uint8_t* data, size_t size);
 extern "C" int FuzzErrorDocument(const uint8_t* data, size_t size);
 extern "C" int FuzzHttpHead(const uint8_t* data, size_t size);
+extern "C" int FuzzHttpAnswer(const uint8_t* data, size_t size);
 
 namespace bucketvol {
 namespace {
@@ -57,6 +58,7 @@ void RunSeeds(const char* target, int (*fuzz)(const uint8_t*, size_t)) {
 TEST(ParserSmokeTest, Listings) { RunSeeds("list_page_fuzz", FuzzListPage); }
 TEST(ParserSmokeTest, ErrorDocuments) { RunSeeds("error_document_fuzz", FuzzErrorDocument); }
 TEST(ParserSmokeTest, HeadsOfAnswers) { RunSeeds("http_head_fuzz", FuzzHttpHead); }
+TEST(ParserSmokeTest, Answers) { RunSeeds("http_answer_fuzz", FuzzHttpAnswer); }
 
 }  // namespace
 }  // namespace bucketvol

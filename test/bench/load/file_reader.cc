@@ -115,6 +115,8 @@ ssize_t FileReader::ReadBlock(int fd, uint64_t offset, uint64_t wanted) {
 
 bool FileReader::ReadPart(const Access& access) {
   const int fd = files_.Descriptor(access.file);
+  if (fd < 0) result_.Fail(errno);
+  if (fd < 0) return job_.order == Order::kRandom;
   const uint64_t end = access.length == Access::kToEnd ? UINT64_MAX : access.offset + access.length;
   for (uint64_t offset = access.offset; offset < end && !TimeIsOver();) {
     const uint64_t begin = SteadyNs();

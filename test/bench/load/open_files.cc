@@ -27,6 +27,7 @@ UniqueFd OpenFile(const LoadJob& job, uint32_t file) {
 }
 
 void OpenFiles::OpenAll() {
+  most_ = files_.size();
   for (uint32_t file = 0; file < files_.size(); ++file) {
     Descriptor(file);
     if (job_.style == ReadStyle::kMmap) Mapped(file);
@@ -35,7 +36,13 @@ void OpenFiles::OpenAll() {
 
 int OpenFiles::Descriptor(uint32_t file) {
   UniqueFd& fd = files_[file].fd;
-  if (!fd.valid()) fd = OpenFile(job_, file);
+  if (fd.valid()) return fd.get();
+  if (opened_ == most_) {
+    for (File& kept : files_) kept = File{};
+    opened_ = 0;
+  }
+  fd = OpenFile(job_, file);
+  opened_ += fd.valid() ? 1 : 0;
   return fd.get();
 }
 

@@ -27,8 +27,9 @@ class Mapping {
 /// Opens file number `file` of the job as its style demands; invalid, with errno set, when that fails.
 UniqueFd OpenFile(const LoadJob& job, uint32_t file);
 
-/// The files of a job, opened (and mapped) at their first use and kept. Thread-compatible: after OpenAll any
-/// thread may use it.
+/// The files of a job, opened (and mapped) at their first use and kept, as long as there are not too many:
+/// the limit of open files is for all readers together. Thread-compatible: after OpenAll any thread may use
+/// it.
 class OpenFiles {
  public:
   explicit OpenFiles(const LoadJob& job) : job_(job), files_(job.files.size()) {}
@@ -36,6 +37,7 @@ class OpenFiles {
   void OpenAll();
   /// -1, with errno set, when it cannot be opened.
   int Descriptor(uint32_t file);
+  /// Valid until the next call.
   absl::Span<const char> Mapped(uint32_t file);
 
  private:
@@ -45,6 +47,8 @@ class OpenFiles {
   };
   const LoadJob& job_;
   std::vector<File> files_;
+  size_t most_ = 200;  // To be open at once.
+  size_t opened_ = 0;
 };
 
 }  // namespace bucketvol::bench

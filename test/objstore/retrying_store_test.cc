@@ -104,7 +104,7 @@ TEST_F(RetryingStoreTest, NothingIsAskedAgainWhenAllBytesCame) {
 }
 
 TEST_F(RetryingStoreTest, VersionsAreNotMixed) {
-  inner_.SetGetFault([this, first = true](const GetRequest&) mutable {
+  inner_.SetGetFault([first = true](const GetRequest&) mutable {
     if (!std::exchange(first, false)) return std::optional<FakeObjectStore::GetFault>();
     return std::optional(FakeObjectStore::GetFault{absl::UnavailableError("reset"), 4});
   });

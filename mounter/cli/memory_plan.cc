@@ -1,39 +1,25 @@
 #include "mounter/cli/memory_plan.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "mounter/base/file.h"
+#include "mounter/cgroup/control_file.h"
 
 namespace bucketvol {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
-constexpr size_t kLongestFile = 64 << 10;
-constexpr uint64_t kNoLimit = uint64_t{1} << 60;  // The kernel shows "none" of version 1 as a huge number.
 
 uint64_t Least(uint64_t a, uint64_t b) { return a == 0 || b == 0 ? a + b : std::min(a, b); }
-
-/// The number in a file of a cgroup; 0 for "max", none, or what cannot be read.
-uint64_t ReadLimit(const std::string& path) {
-  const auto text = ReadWholeFile(path, kLongestFile);
-  uint64_t limit = 0;
-  if (!text.ok() || !absl::SimpleAtoi(absl::StripAsciiWhitespace(*text), &limit)) return 0;
-  return limit >= kNoLimit ? 0 : limit;
-}
 
 /// The least limit from `group` up to the root of its hierarchy.
 uint64_t LimitAlong(const std::string& mount, absl::string_view group, absl::string_view file) {
   uint64_t limit = 0;
   while (true) {
-    limit = Least(limit, ReadLimit(absl::StrCat(mount, group, "/", file)));
+    limit = Least(limit, ReadControlNumber(absl::StrCat(mount, group, "/", file)).value_or(0));
     if (group.empty() || group == "/") return limit;
     group = group.substr(0, group.rfind('/'));
   }
@@ -57,11 +43,10 @@ MemoryPlan PlanMemory(const VolumeOptions& options, uint64_t cgroup_limit, uint6
 
 // Lines of /proc/self/cgroup: "4:memory:/group" (version 1), "0::/group" (version 2).
 uint64_t ReadCgroupMemoryLimit(const std::string& root) {
-  const auto text = ReadWholeFile(absl::StrCat(root, "/proc/self/cgroup"), kLongestFile);
-  if (!text.ok()) return 0;
+  const std::string text = ReadControlFile(absl::StrCat(root, "/proc/self/cgroup"));
   const std::string base = absl::StrCat(root, "/sys/fs/cgroup");
   uint64_t limit = 0;
-  for (const absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipEmpty())) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     const std::vector<absl::string_view> fields = absl::StrSplit(line, absl::MaxSplits(':', 2));
     if (fields.size() != 3) continue;
     if (fields[1].empty()) {
@@ -71,10 +56,6 @@ uint64_t ReadCgroupMemoryLimit(const std::string& root) {
     }
   }
   return limit;
-}
-
-uint64_t MachineMemory() {
-  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace bucketvol

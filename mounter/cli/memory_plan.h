@@ -24,7 +24,4 @@ MemoryPlan PlanMemory(const VolumeOptions& options, uint64_t cgroup_limit, uint6
 /// /proc and /sys are found, "" but in tests.
 uint64_t ReadCgroupMemoryLimit(const std::string& root);
 
-/// The machine's memory in bytes.
-uint64_t MachineMemory();
-
 }  // namespace bucketvol

@@ -15,6 +15,7 @@
 #include "mounter/base/file.h"
 #include "mounter/base/log.h"
 #include "mounter/base/status_macros.h"
+#include "mounter/cgroup/node_capacity.h"
 #include "mounter/cli/index_choice.h"
 #include "mounter/cli/mount_status.h"
 #include "mounter/cli/store_stack.h"
@@ -90,7 +91,7 @@ absl::Status Worker::Work() {
   ASSIGN_OR_RETURN(VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
   ChooseCertificates(spec.options);
   options_ = spec.options;
-  memory_ = PlanMemory(options_, ReadCgroupMemoryLimit(""), MachineMemory());
+  memory_ = PlanMemory(options_, ReadCgroupMemoryLimit(""), NodeCapacity().memory_bytes);
   proxy_credentials_ = spec.proxy_credentials;
   SetLogging({.level = LevelOf(options_.log_level)});
   RETURN_IF_ERROR(EnterWorkerSandbox(spec));

@@ -1,7 +1,6 @@
 #include "mounter/base/file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,29 +104,6 @@ absl::Status MakeDirectories(const std::string& path, unsigned mode) {
   if (stat(path.c_str(), &info) != 0) return ErrnoToStatus(errno, absl::StrCat("stat ", path));
   if (!S_ISDIR(info.st_mode)) return ErrnoToStatus(ENOTDIR, absl::StrCat("make directory ", path));
   return absl::OkStatus();
-}
-
-absl::StatusOr<MappedFile> MappedFile::Map(const UniqueFd& fd, absl::string_view what) {
-  struct stat info;
-  if (fstat(fd.get(), &info) != 0) return ErrnoToStatus(errno, absl::StrCat("stat ", what));
-  const auto size = static_cast<size_t>(info.st_size);
-  if (size == 0) return MappedFile(nullptr, 0);
-  void* data = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
-  if (data == MAP_FAILED) return ErrnoToStatus(errno, absl::StrCat("map ", what));
-  return MappedFile(static_cast<const char*>(data), size);
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  return *this;
-}
-
-MappedFile::~MappedFile() {
-  if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
 }
 
 }  // namespace bucketvol

@@ -30,20 +30,4 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
 /// Makes `path` and its missing parents with `mode`. An existing directory is fine.
 absl::Status MakeDirectories(const std::string& path, unsigned mode = 0700);
 
-/// A read-only mapping of a file. Unmapped by the destructor.
-class MappedFile {
- public:
-  static absl::StatusOr<MappedFile> Map(const UniqueFd& fd, absl::string_view what);
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-  ~MappedFile();
-
-  absl::string_view bytes() const { return {data_, size_}; }
-
- private:
-  MappedFile(const char* data, size_t size) : data_(data), size_(size) {}
-  const char* data_ = nullptr;
-  size_t size_ = 0;
-};
-
 }  // namespace bucketvol

@@ -52,15 +52,5 @@ TEST(FileTest, MakesMissingParents) {
   EXPECT_THAT(MakeDirectories(dir / "a/file"), ::testing::Not(::bucketvol::testing::IsOk()));
 }
 
-TEST(FileTest, MapsEmptyAndOtherFiles) {
-  TempDir dir;
-  for (const std::string content : {"", "mapped"}) {
-    ASSERT_OK(WriteFileAtomically(dir / "f", content));
-    ASSERT_OK_AND_ASSIGN(UniqueFd fd, OpenFile(dir / "f", O_RDONLY));
-    ASSERT_OK_AND_ASSIGN(MappedFile map, MappedFile::Map(fd, "f"));
-    EXPECT_EQ(map.bytes(), content);
-  }
-}
-
 }  // namespace
 }  // namespace bucketvol

@@ -149,3 +149,18 @@ class Readers:
         """For each moment and reader, the longest read that was under way within so many seconds after it."""
         return [max((end - begin for begin, end in report.times if begin < moment + within and end > moment), default=0)
                 for moment in moments for report in self.reports]
+
+
+def disturbed(mountpoint, source, processes, seconds, act):
+    """Runs `act` once a second while readers verify what they get; returns the readers, at their end, and when it ran."""
+    moments = []
+    running = Readers(mountpoint, source, processes)
+    try:
+        for _ in range(seconds):
+            time.sleep(1)
+            moments.append(time.monotonic())
+            act()
+        time.sleep(1)
+    finally:
+        running.stop()
+    return running, moments

@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import statistics
-import time
 
 import readers
 import rig
@@ -22,16 +21,7 @@ class TakeoverSoak(rig.MountTest):
         self.mount("s3://b")
 
     def each_second(self, seconds, act):
-        running = readers.Readers(self.mountpoint, os.path.join(self.root, "b"), PROCESSES)
-        moments = []
-        try:
-            for _ in range(seconds):
-                time.sleep(1)
-                moments.append(time.monotonic())
-                act()
-            time.sleep(1)
-        finally:
-            running.stop()
+        running, moments = readers.disturbed(self.mountpoint, os.path.join(self.root, "b"), PROCESSES, seconds, act)
         pauses = running.pauses(moments)
         print(f"{seconds} times, {running.reads} reads, median {statistics.median(pauses):.3f} s, worst {max(pauses):.3f} s")
         if running.problems:

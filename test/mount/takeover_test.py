@@ -52,17 +52,8 @@ class TakeoverTest(rig.MountTest):
             return file.read()
 
     def under_readers(self, seconds, act, processes=8):
-        """Runs `act` once a second while readers verify what they get; returns them and when it ran."""
-        moments = []
-        running = readers.Readers(self.mountpoint, self.source, processes)
-        try:
-            for _ in range(seconds):
-                time.sleep(1)
-                moments.append(time.monotonic())
-                act()
-            time.sleep(1)
-        finally:
-            running.stop()
+        """As readers.disturbed; no reader may notice anything."""
+        running, moments = readers.disturbed(self.mountpoint, self.source, processes, seconds, act)
         self.assertEqual(running.problems, [])
         return running, moments
 

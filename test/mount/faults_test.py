@@ -141,6 +141,8 @@ class GetFaultsTest(rig.MountTest):
             self.assertIn(word, lines[0])
             self.assertIn(word, self.status()["last_error"])
         self.server.config("fault=none")
+        # What the kernel asked for again before meets the fault still, and a new reader would share its error.
+        rig.await_true(lambda: self.status()["store"]["in_flight"] == 0, "requests of before the end of the fault")
         self.assertEqual(self.read("d1/01"), self.content["d1/01"], "the file works again with the service")
         self.umount()
 

@@ -7,6 +7,7 @@
 //   document=TEXT         what it answers to status requests   no-beat    its heart never beats
 //   hang                  does nothing at all                  die        ends when it shall serve
 //   slow-drain            does not end when it is told to      newer      says more than this version knows
+//   overdue               once it was asked for its status, holds a request that it took an hour ago
 // Words that begin with "next:" are for successors only, with "first:" for the first worker only.
 
 #include <fcntl.h>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "mounter/guard/channel.h"
+#include "mounter/guard/monotonic.h"
 #include "mounter/session/request_slots.h"
 
 namespace bucketvol {
@@ -59,6 +61,7 @@ class FakeWorker {
     if (Has("newer")) SpeakNewerWords();
     Tell(MessageType::kReady);
     if (!AwaitOrder() || Has("die")) return 1;
+    DropOldRequests();
     Tell(MessageType::kServing);
     return Loop();
   }
@@ -85,6 +88,18 @@ class FakeWorker {
     }
     fuse_ = std::move(message.descriptors.front());
     return true;
+  }
+
+  void HoldAnOldRequest() {
+    constexpr int64_t kHourMs = 3'600'000;
+    SlotHeader& slot = slots_->slot(0);
+    slot.taken_ms = MonotonicMs() - kHourMs;
+    slot.state = static_cast<uint32_t>(SlotState::kBusy);
+  }
+  // Without an answer, unlike real ones.
+  void DropOldRequests() {
+    for (const uint32_t index : slots_->Taken())
+      slots_->slot(index).state = static_cast<uint32_t>(SlotState::kFree);
   }
 
   int Loop() {
@@ -142,6 +157,7 @@ class FakeWorker {
     }
     if (message.Is(MessageType::kDrain)) drained_ = !Has("slow-drain");
     if (message.Is(MessageType::kWorkerStatus)) {
+      if (Has("overdue")) HoldAnOldRequest();
       const auto body = message.BodyAs<WorkerStatusBody>();
       (void)channel_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {words_["document"]})).ok();
     }

@@ -7,6 +7,7 @@
 //   document=TEXT         what it answers to status requests   no-beat    its heart never beats
 //   hang                  does nothing at all                  die        ends when it shall serve
 //   slow-drain            does not end when it is told to      newer      says more than this version knows
+//   distrustful           ends unless it is told how often a request may be taken over
 //   overdue               once it was asked for its status, holds a request that it took an hour ago
 // Words that begin with "next:" are for successors only, with "first:" for the first worker only.
 
@@ -87,7 +88,7 @@ class FakeWorker {
       if (channel_.ReceiveWaiting(message, -1) != Channel::Received::kMessage) return false;
     }
     fuse_ = std::move(message.descriptors.front());
-    return true;
+    return !Has("distrustful") || message.BodyAs<ServeBody>().most_attempts > 0;
   }
 
   void HoldAnOldRequest() {

@@ -103,6 +103,15 @@ TEST_P(GuardWorkersTest, WhenWorkersKeepDyingReadsFailUntilTheMountIsRevived) {
   ExpectCleanEnd();
 }
 
+// Each answer to a request that was taken over that often is EIO: takeover_test of the session.
+TEST_F(GuardWorkersTest, AfterFiveFailuresWorkersAreToldToSuspectTheRequests) {
+  rig_.Mount("next:distrustful");
+  kill(rig_.Status().worker_pid, SIGKILL);
+  ExpectGoodBytes();
+  EXPECT_EQ(rig_.Status().worker_restarts, 5u);
+  ExpectCleanEnd();
+}
+
 TEST_F(GuardWorkersTest, ADegradedMountUnmounts) {
   rig_.SetRequestTimeout(2'000);
   rig_.Mount("next:die");

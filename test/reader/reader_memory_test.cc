@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -148,6 +149,23 @@ TEST_F(ReaderMemoryTest, WhatIsReadMakesRoomForWhatIsFetchedAhead) {
   uint64_t fetched = 0;
   for (size_t get = 0; get < store_.count(); ++get) fetched += store_.request(get).range.size();
   EXPECT_EQ(fetched, 16 * kMiB);
+}
+
+TEST_F(ReaderMemoryTest, TheWindowOfAStreamLeavesAQuarterOfTheMemory) {
+  const ObjectId large = Object(100, 256 * kMiB);
+  uint64_t farthest = 0;
+  size_t seen = 0;
+  for (uint64_t at = 0; at < 40 * kMiB; at += kMiB) {
+    const ReadOutcome read(reader_, large, {at, at + kMiB});
+    for (; seen < store_.count(); ++seen) {
+      farthest = std::max(farthest, store_.request(seen).range.end - at);
+      clock_.Advance(absl::Milliseconds(20));
+      store_.Complete(seen);
+    }
+    ASSERT_EQ(read.text(), ContentOf(large, {at, at + kMiB}));
+  }
+  EXPECT_GT(farthest, 5 * kMiB);
+  EXPECT_LE(farthest, 6 * kMiB + kMiB) << "beyond what is being read";
 }
 
 TEST_F(ReaderMemoryTest, AReaderNeverWaitsBehindWhatIsFetchedAhead) {

@@ -223,5 +223,20 @@ TEST_F(ReaderPiecesTest, AReaderJoinsAPrefetchInFlight) {
   EXPECT_EQ(read.text(), ContentOf(kLarge, {18 * kMiB, 19 * kMiB}));
 }
 
+TEST_F(ReaderPiecesTest, OnlyLargeAnswersWhoseBytesJustCameAreLeftToTheExecutor) {
+  VirtualTime replies;
+  Reader reader(store_, clock_, metrics_, ReaderSettings{.bucket_url = "oss://b"}, {.replies = &replies});
+  const ByteRange range{8 * kMiB, 8 * kMiB + 256 * kKiB};
+  const ReadOutcome large(reader, kLarge, range);
+  store_.Complete(0);
+  EXPECT_FALSE(large.done()) << "written by the thread of the store, which shall go on reading";
+  replies.RunUntilIdle();
+  EXPECT_EQ(large.text(), ContentOf(kLarge, range));
+  EXPECT_TRUE(ReadOutcome(reader, kLarge, range).done()) << "what is in memory is answered at once";
+  const ReadOutcome less(reader, kLarge, {50 * kMiB, 50 * kMiB + 256 * kKiB - 1});
+  store_.Complete(1);
+  EXPECT_TRUE(less.done());
+}
+
 }  // namespace
 }  // namespace bucketvol

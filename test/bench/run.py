@@ -32,14 +32,13 @@ def programs(only):
     """The workloads without a mount or with an index alone, which choose among rows of their own names."""
     def of(module):
         return lambda bench: module.run(bench.bin_dir, only, bench.long)
-    return {"index": of(index_bench), "mount": of(mount_bench), "store": of(store_bench),
-            "takeover": of(takeover_bench)}
+    return {"index": of(index_bench), "mount": of(mount_bench), "store": of(store_bench)}
 
 
 def chosen(only):
     """The workloads to run: all, one, or those that hold a row whose name begins so."""
     workloads = programs(None)
-    for module in (server_bench, small_bench, large_bench, memory_bench, loops_bench):
+    for module in (server_bench, small_bench, large_bench, memory_bench, loops_bench, takeover_bench):
         workloads.update(module.WORKLOADS)
     if only is None:
         return workloads

@@ -52,7 +52,8 @@ ByteRange CachedObject::PlanLocked(ByteRange read, const Situation& situation, J
   if (!streams_) streams_.emplace(id_.size, geometry_.streams);
   const uint64_t begun = streams_->streams_begun();
   const auto active = static_cast<uint64_t>(std::max(1, streams_->active_streams()));
-  const uint64_t limit = situation.share->LimitFor(streams_->ScheduledAhead() / active);
+  const uint64_t ahead = streams_->ScheduledAhead();
+  const WindowLimit limit{situation.share->LimitFor(ahead / active), situation.share->LimitFor(ahead)};
   Plan plan = streams_->Note(read, joined.stall, situation.link, limit, situation.now);
   joined.new_streams = streams_->streams_begun() - begun;
   joined.change = ChangeLocked();

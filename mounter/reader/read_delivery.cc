@@ -18,12 +18,6 @@ bool IsStale(const absl::Status& status) {
   return absl::IsNotFound(status) && !(error.has_value() && error->code == "NoSuchBucket");
 }
 
-Slice SliceOf(const std::shared_ptr<Block>& block, ByteRange read) {
-  const ByteRange inside{std::max(read.begin, block->range.begin) - block->range.begin,
-                         std::min(read.end, block->range.end) - block->range.begin};
-  return {block, block->buffer->bytes(inside)};
-}
-
 }  // namespace
 
 // All parts are there. Those that were in memory before are compared with what had arrived.
@@ -32,7 +26,7 @@ void Reader::Core::Deliver(const std::shared_ptr<PendingRead>& read) {
   ReadData data;
   for (const PendingRead::Part& part : read->parts) {
     if (part.was_ready && !part.block->buffer->Verify()) return Refetch(read, *part.block);
-    Slice slice = SliceOf(part.block, read->range);
+    Slice slice{part.block, BytesOf(*part.block, read->range)};
     (part.was_ready ? data.origin.memory : data.origin.store) += slice.bytes.size();
     data.slices.push_back(std::move(slice));
   }

@@ -84,9 +84,29 @@ CachedObject::Situation Reader::Core::Look(const CachedObject& object, ByteRange
   return situation;
 }
 
+// What was brought for other reads tells what to fetch ahead of this one. The hints are no thread's while
+// they look: what they read may be long.
+std::vector<ByteRange> Reader::Core::FollowHints(CachedObject& object) {
+  std::vector<ByteRange> ahead;
+  while (std::optional<CachedObject::Glimpse> glimpse = object.TakeGlimpse()) {
+    std::string bytes;
+    for (const std::shared_ptr<Block>& block : glimpse->blocks) {
+      const absl::Span<const char> inside = BytesOf(*block, glimpse->range);
+      bytes.append(inside.data(), inside.size());
+    }
+    FormatHints::Advice advice = glimpse->hints->Take(glimpse->range, bytes);
+    ahead.insert(ahead.end(), advice.ahead.begin(), advice.ahead.end());
+    object.ReturnHints(std::move(glimpse->hints), std::move(advice.boundaries));
+  }
+  return ahead;
+}
+
 void Reader::Core::Begin(const std::shared_ptr<PendingRead>& read) {
   const std::shared_ptr<CachedObject>& object = read->object;
+  std::vector<ByteRange> hinted;
+  if (object->has_hints()) hinted = FollowHints(*object);
   CachedObject::Joined joined = object->Join(read, Look(*object, read->range));
+  joined.ahead.insert(joined.ahead.begin(), hinted.begin(), hinted.end());
   if (read->context.cancellation != nullptr) WatchCancellation(read);
   StartFetches(object, joined);
   memory_.OnRead(joined.touches);

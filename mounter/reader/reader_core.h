@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -48,6 +49,7 @@ class Reader::Core final : public Fetch::Owner {
 
  private:
   void Begin(const std::shared_ptr<PendingRead>& read);
+  static std::vector<ByteRange> FollowHints(CachedObject& object);
   CachedObject::Situation Look(const CachedObject& object, ByteRange range) const;
   void StartFetches(const std::shared_ptr<CachedObject>& object, CachedObject::Joined& joined);
   void FetchAhead(const std::shared_ptr<PendingRead>& read, const CachedObject::Joined& joined);

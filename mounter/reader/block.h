@@ -49,6 +49,7 @@ struct Block final : Resident {
   std::shared_ptr<FetchHandle> fetch;  // Null once READY.
   /// Set by the fetching thread before it publishes the first bytes; not guarded.
   std::optional<BlockBuffer> buffer;
+  bool from_tier = false;  // As `buffer`: came from the tier below the memory.
 };
 
 /// The bytes of a block that lie in `part` of its object; they must be there.

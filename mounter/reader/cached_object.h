@@ -78,6 +78,7 @@ class CachedObject : public std::enable_shared_from_this<CachedObject> {
   /// Whether it is fetched and kept as a whole.
   bool is_small() const { return id_.size <= geometry_.streams.whole_object_bytes; }
 
+  uint64_t block_bytes() const { return geometry_.block_bytes; }
   uint64_t LongestBlock() const { return std::min(id_.size, geometry_.block_bytes); }
   /// How many blocks a range (not empty) touches.
   uint64_t BlocksOf(ByteRange range) const {

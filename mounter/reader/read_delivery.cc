@@ -18,6 +18,11 @@ bool IsStale(const absl::Status& status) {
   return absl::IsNotFound(status) && !(error.has_value() && error->code == "NoSuchBucket");
 }
 
+uint64_t& OriginOf(const PendingRead::Part& part, ReadOrigin& origin) {
+  if (part.was_ready) return origin.memory;
+  return part.block->from_tier ? origin.disk : origin.store;
+}
+
 }  // namespace
 
 // All parts are there. Those that were in memory before are compared with what had arrived.
@@ -27,7 +32,7 @@ void Reader::Core::Deliver(const std::shared_ptr<PendingRead>& read) {
   for (const PendingRead::Part& part : read->parts) {
     if (part.was_ready && !part.block->buffer->Verify()) return Refetch(read, *part.block);
     Slice slice{part.block, BytesOf(*part.block, read->range)};
-    (part.was_ready ? data.origin.memory : data.origin.store) += slice.bytes.size();
+    OriginOf(part, data.origin) += slice.bytes.size();
     data.slices.push_back(std::move(slice));
   }
   Finish(*read, std::move(data));
@@ -50,6 +55,7 @@ void Reader::Core::Finish(PendingRead& read, absl::StatusOr<ReadData> result) {
   if (read.context.cancellation != nullptr) read.context.cancellation->OnCancel({});
   if (result.ok()) {
     ReadMetrics::Add(metrics_.from_memory, result->origin.memory);
+    ReadMetrics::Add(metrics_.from_disk, result->origin.disk);
     ReadMetrics::Add(metrics_.from_store, result->origin.store);
   }
   std::move(read.done)(std::move(result));

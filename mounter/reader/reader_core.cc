@@ -47,7 +47,7 @@ Reader::Core::Core(ObjectStore& store, const Clock& clock, ReadMetrics& metrics,
       share_(settings_.memory_bytes / 4 * 3),
       registry_(GeometryOf(settings_)),
       memory_(clock, MemoryOf(settings_)),
-      scheduler_(store, memory_, clock, *this, SchedulerOf(settings_)) {
+      scheduler_(store, tier(), memory_, clock, *this, SchedulerOf(settings_)) {
   if (helpers_.sequence != nullptr && settings_.caching == Caching::kOn)
     sequence_.emplace(*helpers_.sequence, settings_.streams.whole_object_bytes);
 }
@@ -178,12 +178,22 @@ void Reader::Core::Tick() {
   }
   memory_.ReleaseIdle();
   share_.Relax();
+  scheduler_.Tick();
   scheduler_.Pump();
 }
 
 void Reader::Core::OnBlocksReady(const CachedObject::Blocks& blocks) {
   const absl::InlinedVector<std::shared_ptr<Resident>, 16> residents(blocks.begin(), blocks.end());
   memory_.Add(residents);
+  if (tier() == nullptr) return;
+  for (const std::shared_ptr<Block>& block : blocks) Offer(block);
+}
+
+void Reader::Core::Offer(const std::shared_ptr<Block>& block) const {
+  const ObjectId& id = block->object->id();
+  if (block->from_tier || id.etag.empty()) return;
+  tier()->Offer({id.key, id.etag, id.size, block->range, settings_.block_bytes},
+                {BytesOf(*block, block->range), block->buffer->checksum()}, block);
 }
 
 void Reader::Core::OnReadsReady(CachedObject::Reads reads) {
@@ -194,6 +204,12 @@ void Reader::Core::OnReadsReady(CachedObject::Reads reads) {
       helpers_.replies->Post([this, read = std::move(read)] { Deliver(read); });
     }
   }
+}
+
+void Reader::Core::OnWrongInTier(Fetch& fetch) {
+  ReadMetrics::Add(metrics_.bad_checksums, 1);
+  LogWarning("checksum of a block in the cache below the memory is wrong, fetching it again: ",
+             settings_.bucket_url, "/", Printable(fetch.object()->id().key));
 }
 
 void Reader::Core::OnDamaged(Fetch& fetch) {

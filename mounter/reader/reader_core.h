@@ -44,6 +44,7 @@ class Reader::Core final : public Fetch::Owner {
   void OnFirstByte(Fetch& fetch) override { scheduler_.OnFirstByte(fetch); }
   void OnBlocksReady(const CachedObject::Blocks& blocks) override;
   void OnReadsReady(CachedObject::Reads reads) override;
+  void OnWrongInTier(Fetch& fetch) override;
   void OnDamaged(Fetch& fetch) override;
   void OnFetchDone(Fetch& fetch, absl::Status status) override;
 
@@ -56,6 +57,8 @@ class Reader::Core final : public Fetch::Owner {
   void FollowSequence(uint64_t ordinal, Stall stall);
   void PumpAhead();
   void Abandon(CachedObject& object, CachedObject::Abandoned& abandoned);
+  BlockTier* tier() const { return settings_.caching == Caching::kOn ? helpers_.tier : nullptr; }
+  void Offer(const std::shared_ptr<Block>& block) const;
   void LeaveMemory(const CachedObject::Blocks& blocks);
 
   void Deliver(const std::shared_ptr<PendingRead>& read);

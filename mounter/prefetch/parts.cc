@@ -10,7 +10,6 @@ namespace {
 constexpr absl::Duration kPartTime = absl::Milliseconds(160);
 constexpr double kFirstBytesPerPart = 4.5;  // A part takes this many times the wait for its first byte.
 constexpr uint64_t kUsualPartBytes = 8 << 20;
-constexpr uint64_t kPartsPerWindow = 16;
 
 uint64_t BytesIn(double bytes_per_second, absl::Duration time) {
   return static_cast<uint64_t>(bytes_per_second * absl::ToDoubleSeconds(time));

@@ -19,6 +19,10 @@ uint64_t PartBytes(const LinkEstimate& link, uint64_t part_max);
 /// flight, because one connection alone is slow.
 uint64_t PartBytes(const LinkEstimate& link, uint64_t part_max, uint64_t window);
 
+/// How long each GET should be for `bytes` that a reader waits for, while the link has nothing else to do: as
+/// many at once, up to four, as each doubling saves a tenth of the time. One, before the link was measured.
+uint64_t PieceBytes(const LinkEstimate& link, uint64_t bytes);
+
 /// What ends a range that is cut into parts.
 enum class RangeEnd {
   kOpen,   // More will follow: only whole parts are cut.

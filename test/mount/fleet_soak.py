@@ -11,7 +11,7 @@ SECONDS = int(os.environ.get("SOAK_SECONDS", 600))
 READERS = 6
 IDLE_SECONDS = 10
 # Guard, worker and standby together, with their share of what all have in common.
-IDLE_BYTES = 40e6
+IDLE_BYTES = 20e6
 # Other programs of the machine open files, too.
 FOREIGN_FILES = 400
 

@@ -180,6 +180,7 @@ class Guard {
   int64_t serving_since_ = 0;
   uint64_t beat_ = 0;  // and its heart beat last
   int64_t beat_since_ = 0;
+  int64_t watched_since_ = 0;              // When the worker was told to serve.
   std::optional<RequestRefuser> refuser_;  // Degraded: there is no worker, and none is on its way.
   std::optional<HelperChild> helper_;      // Mounts in kAttaching, unmounts in every other phase.
   bool helper_given_up_ = false;           // It was late, and the connection was aborted for it.

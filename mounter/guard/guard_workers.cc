@@ -22,7 +22,7 @@ constexpr int64_t kStandbyPauseMs = 5'000;
 constexpr int64_t kStandbyCheckMs = 5'000;
 // A heart beats twice a second. Whoever is starved of CPU that long is as good as stuck.
 constexpr int64_t kStallMs = 10'000;
-// The worker answers what is too old itself; it has so much time to do it.
+// The worker answers what is too old itself; it has so much time to do it, from when it was told to serve.
 constexpr int64_t kOverdueMs = 3'000;
 // A worker that was ready needs no time to begin.
 constexpr int64_t kFirstBeatMs = 3'000;
@@ -233,7 +233,7 @@ void Guard::KillLateStandby() {
 
 void Guard::WatchProgress() {
   beat_ = slots_->header().beat.load(std::memory_order_relaxed);
-  beat_since_ = progress_check_ = MonotonicMs();
+  beat_since_ = watched_since_ = progress_check_ = MonotonicMs();
 }
 
 void Guard::CheckProgress() {
@@ -260,7 +260,7 @@ std::string Guard::StallOf(int64_t now) {
     return "killed, because it made no progress for " + Seconds(now - beat_since_);
   for (const uint32_t index : slots_->Taken()) {
     const int64_t taken_ms = slots_->slot(index).taken_ms.load(std::memory_order_relaxed);
-    if (taken_ms != 0 && now - taken_ms > request_limit_ms_ + kOverdueMs)
+    if (taken_ms != 0 && now - std::max(taken_ms + request_limit_ms_, watched_since_) > kOverdueMs)
       return "killed, because a request was not answered for " + Seconds(now - taken_ms);
   }
   return "";

@@ -7,6 +7,8 @@
 //   document=TEXT         what it answers to status requests   no-beat    its heart never beats
 //   hang                  does nothing at all                  die        ends when it shall serve
 //   slow-drain            does not end when it is told to      newer      says more than this version knows
+//   distrustful           ends unless it is told how often a request may be taken over
+//   overdue               once it was asked for its status, holds a request that it took an hour ago
 //   exit=CODE             ends instead of telling its status   older      knows less than this version
 // Words that begin with "next:" are for successors only, with "first:" for the first worker only.
 
@@ -26,6 +28,7 @@
 #include <vector>
 
 #include "mounter/guard/channel.h"
+#include "mounter/guard/monotonic.h"
 #include "mounter/session/request_slots.h"
 
 namespace bucketvol {
@@ -61,6 +64,7 @@ class FakeWorker {
     if (Has("newer")) SpeakNewerWords();
     Tell(MessageType::kReady);
     if (!AwaitOrder() || Has("die")) return 1;
+    DropOldRequests();
     Tell(MessageType::kServing);
     return Loop();
   }
@@ -87,7 +91,19 @@ class FakeWorker {
       if (channel_.ReceiveWaiting(message, -1) != Channel::Received::kMessage) return false;
     }
     fuse_ = std::move(message.descriptors.front());
-    return true;
+    return !Has("distrustful") || message.BodyAs<ServeBody>().most_attempts > 0;
+  }
+
+  void HoldAnOldRequest() {
+    constexpr int64_t kHourMs = 3'600'000;
+    SlotHeader& slot = slots_->slot(0);
+    slot.taken_ms = MonotonicMs() - kHourMs;
+    slot.state = static_cast<uint32_t>(SlotState::kBusy);
+  }
+  // Without an answer, unlike real ones.
+  void DropOldRequests() {
+    for (const uint32_t index : slots_->Taken())
+      slots_->slot(index).state = static_cast<uint32_t>(SlotState::kFree);
   }
 
   int Loop() {
@@ -147,6 +163,7 @@ class FakeWorker {
     }
     if (message.Is(MessageType::kDrain)) drained_ = !Has("slow-drain");
     if (message.Is(MessageType::kWorkerStatus)) {
+      if (Has("overdue")) HoldAnOldRequest();
       if (Has("exit")) _exit(std::stoi(words_["exit"]));
       TellStatus(message);
     }

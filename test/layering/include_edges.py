@@ -37,7 +37,7 @@ INTERFACE_ONLY = {
 }
 # Header pattern -> the only files (regular expression) that may include it.
 ONLY_IN = {
-    r"curl/.*": r"mounter/objstore/curl_loop\.cc",
+    r"curl/.*": r"mounter/objstore/curl_engine\.cc",
     r"fuse.*\.h|fuse3/.*": r"mounter/(session|fuse)/.*",
     r"grpc.*": r"csi/.*",
 }

@@ -24,6 +24,7 @@ import server_bench
 import small_bench
 import store_bench
 import takeover_bench
+import volume
 
 DISTURBED = 0.1  # Share of the machine from which on others spoil what is measured.
 UNITS = {"": 1, "KB": 1000, "MB": 1000 ** 2, "GB": 1000 ** 3}
@@ -129,6 +130,7 @@ def main():
     print()
     print_table(everything)
     print(f"\n{summary(everything)}; {(time.monotonic() - begin) / 60:.1f} minutes")
+    print(f"before each trial {volume.TRIAL_BYTES / 2 ** 30:.1f} GiB of free memory were written to, so that the machine's host has lent them")
     if disturbed:
         print("\nother processes took much of the machine, so that times are worth little: " +
               ", ".join(f"{name} {share:.0%}" for name, share in disturbed.items()))

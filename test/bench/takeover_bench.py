@@ -50,7 +50,7 @@ def pauses(bench, memory, kills):
     memories were (MiB), and reads that failed."""
     with bench.served(FILES, "zero", f"memory_budget={memory}", capped=False) as (_, ours):
         fill = bench.keys(FILES)[:memory // FILE_BYTES]
-        ours.mount()
+        volume.make_cold(ours)
         # Names come from the mount itself: its metadata never reaches a worker.
         running = readers.Readers(ours.directory, ours.directory, PROBES, kinds=("probe",))
         moments, used = [], []

@@ -9,7 +9,7 @@ import time
 
 import rig
 
-# What a trial writes to for the first time: a worker's memory for data, and files in the page cache.
+# Of memory that a trial writes to: that of a worker for data, and the page cache.
 TRIAL_BYTES = 3 << 29
 
 
@@ -46,6 +46,7 @@ class Cost:
 class Volume:
     """A bucket mounted by bucketvol. An index is kept between mounts, so that a trial does not list again."""
     name = "bucketvol"
+    trial_bytes = TRIAL_BYTES
 
     def __init__(self, space, server, bucket, *options, cgroup=None):
         self._space, self._server, self._bucket, self._options, self._cgroup = space, server, bucket, options, cgroup
@@ -79,7 +80,7 @@ def make_cold(volume):
     """Mounted anew, with nothing of it in any cache, on memory that the machine has been lent."""
     volume.umount()
     rig.drop_caches()
-    rig.warm_memory(TRIAL_BYTES)
+    rig.warm_memory(volume.trial_bytes)
     volume.mount()
 
 

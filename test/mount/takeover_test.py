@@ -256,7 +256,7 @@ class TakeoverTest(rig.MountTest):
         with open(hanging, "w") as file:
             file.write("#!/bin/sh\nexec sleep 1000\n")
         os.chmod(hanging, 0o755)
-        for program, words in (("/bin/false", "exit code 1"), (hanging, "signal 9"), (self.dir + "/nothing", "No such file")):
+        for program, words in (("/bin/false", "exit code 1"), (hanging, "not ready"), (self.dir + "/nothing", "No such file")):
             result = self.upgrade(self.mountpoint, "--program", program)
             self.assertEqual(result.code, 1, result)
             self.assertIn(words, result.err)

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "mounter/prefetch/parts.h"
 
 namespace bucketvol {
 
@@ -49,15 +50,56 @@ ByteRange CachedObject::PlanLocked(ByteRange read, const Situation& situation, J
   last_read_ = situation.now;
   if (is_small()) return situation.room_for_all ? ByteRange{0, id_.size} : read;
   joined.first_stream = !streams_.has_value();
-  if (!streams_) streams_.emplace(id_.size, geometry_.streams);
+  if (!streams_) BeginStreamsLocked();
   const uint64_t begun = streams_->streams_begun();
   const auto active = static_cast<uint64_t>(std::max(1, streams_->active_streams()));
-  const uint64_t limit = situation.share->LimitFor(streams_->ScheduledAhead() / active);
+  const uint64_t ahead = streams_->ScheduledAhead();
+  const WindowLimit limit{situation.share->LimitFor(ahead / active), situation.share->LimitFor(ahead)};
   Plan plan = streams_->Note(read, joined.stall, situation.link, limit, situation.now);
   joined.new_streams = streams_->streams_begun() - begun;
   joined.change = ChangeLocked();
   joined.ahead = std::move(plan.ahead);
   return situation.room_for_all ? plan.demand : read;
+}
+
+void CachedObject::BeginStreamsLocked() {
+  streams_.emplace(id_.size, geometry_.streams);
+  if (geometry_.streams.ahead == StreamSettings::Ahead::kOff) return;
+  hints_ = FormatHints::For(id_.key, id_.size);
+  has_hints_.store(hints_ != nullptr, std::memory_order_release);
+}
+
+// The blocks of the range, if all are READY.
+CachedObject::Blocks CachedObject::ReadyLocked(ByteRange range) const {
+  Blocks ready;
+  for (uint64_t index = range.begin / geometry_.block_bytes; index * geometry_.block_bytes < range.end;
+       ++index) {
+    const auto found = blocks_.find(index);
+    if (found == blocks_.end() || !found->second->ready()) return {};
+    ready.push_back(found->second);
+  }
+  return ready;
+}
+
+std::optional<CachedObject::Glimpse> CachedObject::TakeGlimpse() {
+  absl::MutexLock lock(&mu_);
+  if (hints_ == nullptr) return std::nullopt;
+  for (const ByteRange& wanted : hints_->wanted()) {
+    Blocks ready = ReadyLocked(wanted);
+    if (ready.empty()) continue;
+    return Glimpse{std::move(hints_), wanted, std::move(ready)};
+  }
+  return std::nullopt;
+}
+
+void CachedObject::ReturnHints(std::unique_ptr<FormatHints> hints, std::vector<uint64_t> boundaries) {
+  if (hints->wanted().empty()) {
+    has_hints_.store(false, std::memory_order_release);
+    hints = nullptr;
+  }
+  absl::MutexLock lock(&mu_);
+  hints_ = std::move(hints);
+  if (!boundaries.empty()) streams_->SetBoundaries(std::move(boundaries));
 }
 
 CachedObject::StreamsChange CachedObject::ChangeLocked() {
@@ -66,7 +108,13 @@ CachedObject::StreamsChange CachedObject::ChangeLocked() {
   return {now.streams - before.streams, now.ahead - before.ahead};
 }
 
-CachedObject::Runs CachedObject::ClaimLocked(ByteRange range, Urgency urgency) {
+// A small object is one request, always.
+uint64_t CachedObject::LongestGet(ByteRange demand, const Situation& situation) const {
+  if (is_small() || !situation.link_idle) return geometry_.fetch_bytes;
+  return std::min(geometry_.fetch_bytes, PieceBytes(situation.link, demand.size()));
+}
+
+CachedObject::Runs CachedObject::ClaimLocked(ByteRange range, Urgency urgency, uint64_t longest) {
   Runs runs;
   if (range.empty()) return runs;
   const auto kind = is_small() ? Resident::Of::kWhole : Resident::Of::kParts;
@@ -76,7 +124,7 @@ CachedObject::Runs CachedObject::ClaimLocked(ByteRange range, Urgency urgency) {
     if (block != nullptr) continue;
     block = std::make_shared<Block>(shared_from_this(), RangeOf(index), kind);
     if (runs.empty() || runs.back().fetch->range.end != block->range.begin ||
-        runs.back().fetch->range.size() >= geometry_.fetch_bytes) {
+        runs.back().fetch->range.size() >= longest) {
       runs.push_back({std::make_shared<FetchHandle>(), {}});
       runs.back().fetch->range = {block->range.begin, block->range.begin};
       runs.back().fetch->urgency = urgency;
@@ -121,14 +169,14 @@ CachedObject::Joined CachedObject::Join(const std::shared_ptr<PendingRead>& read
   absl::MutexLock lock(&mu_);
   Joined joined;
   const ByteRange fetch = PlanLocked(read->range, situation, joined);
-  joined.runs = ClaimLocked(fetch, Urgency::kDemand);
+  joined.runs = ClaimLocked(fetch, Urgency::kDemand, LongestGet(fetch, situation));
   WaitLocked(read, joined);
   return joined;
 }
 
 CachedObject::Runs CachedObject::Claim(ByteRange range) {
   absl::MutexLock lock(&mu_);
-  return ClaimLocked(range, Urgency::kPrefetch);
+  return ClaimLocked(range, Urgency::kPrefetch, geometry_.fetch_bytes);
 }
 
 void CachedObject::AppendAbsent(ByteRange range, std::vector<ByteRange>& out) const {

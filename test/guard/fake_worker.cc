@@ -9,6 +9,7 @@
 //   slow-drain            does not end when it is told to      newer      says more than this version knows
 //   distrustful           ends unless it is told how often a request may be taken over
 //   overdue               once it was asked for its status, holds a request that it took an hour ago
+//   exit=CODE             ends instead of telling its status   older      knows less than this version
 // Words that begin with "next:" are for successors only, with "first:" for the first worker only.
 
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -85,6 +87,7 @@ class FakeWorker {
   bool AwaitOrder() {
     Message message;
     while (!message.Is(MessageType::kServe)) {
+      if (message.Is(MessageType::kWorkerStatus)) TellStatus(message);
       if (channel_.ReceiveWaiting(message, -1) != Channel::Received::kMessage) return false;
     }
     fuse_ = std::move(message.descriptors.front());
@@ -140,9 +143,11 @@ class FakeWorker {
     } image;
     image.known.devices = words_.count("empty") > 0 ? 0 : 1;
     if (Has("newer")) SpeakNewerWords();
-    const std::string packet =
-        Has("newer") ? EncodeMessage(MessageType::kImage, image, {words_["meta"], "another string"})
-                     : EncodeMessage(MessageType::kImage, image.known, {words_["meta"]});
+    std::string packet = EncodeMessage(MessageType::kImage, image.known, {words_["meta"]});
+    if (Has("newer")) packet = EncodeMessage(MessageType::kImage, image, {words_["meta"], "another string"});
+    // A body without its last field.
+    const std::string_view body(reinterpret_cast<const char*>(&image), offsetof(ImageBody, needs_48bit));
+    if (Has("older")) packet = EncodePacket(MessageType::kImage, body, JoinStrings({words_["meta"]}));
     (void)channel_.Send(packet, {meta.get(), meta.get(), data_.get()}).ok();
   }
 
@@ -159,10 +164,15 @@ class FakeWorker {
     if (message.Is(MessageType::kDrain)) drained_ = !Has("slow-drain");
     if (message.Is(MessageType::kWorkerStatus)) {
       if (Has("overdue")) HoldAnOldRequest();
-      const auto body = message.BodyAs<WorkerStatusBody>();
-      (void)channel_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {words_["document"]})).ok();
+      if (Has("exit")) _exit(std::stoi(words_["exit"]));
+      TellStatus(message);
     }
     return true;
+  }
+
+  void TellStatus(const Message& question) {
+    const auto body = question.BodyAs<WorkerStatusBody>();
+    (void)channel_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {words_["document"]})).ok();
   }
 
   // False: the file system is unmounted.

@@ -1,6 +1,7 @@
 // Workers that die, hang or are replaced by others, under a guard and the kernel.
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <vector>
@@ -147,6 +148,55 @@ TEST_F(GuardWorkersTest, AWorkerThatHoldsARequestForTooLongIsKilledAndReplaced) 
   ExpectCleanEnd();
 }
 
+TEST_F(GuardWorkersTest, AWorkerThatExitsIsReplaced) {
+  // It ends at the first question for its status, which Mount asks.
+  rig_.Mount("first:exit=7");
+  EXPECT_EQ(Large(), Source());
+  EXPECT_EQ(rig_.Status().worker_restarts, 1u);
+  EXPECT_THAT(LastError(), HasSubstr("exit code 7"));
+  ExpectCleanEnd();
+}
+
+TEST_F(GuardWorkersTest, AStoppedStandbyIsReplacedBeforeItIsNeeded) {
+  rig_.SetRequestTimeout(1'000);
+  rig_.Mount();
+  rig_.AwaitStandby();
+  const pid_t stopped = rig_.Status().standby_pid;
+  kill(stopped, SIGSTOP);
+  EXPECT_TRUE(Await([&] {
+    const GuardStatusBody status = rig_.Status();
+    return status.standby_ready != 0 && status.standby_pid != stopped;
+  }));
+  EXPECT_NE(kill(stopped, 0), 0);
+  ExpectCleanEnd();
+}
+
+TEST_F(GuardWorkersTest, AGuardWithoutDescriptorsStillReplacesItsWorker) {
+  rig_.Mount();
+  rig_.AwaitStandby();
+  const GuardStatusBody before = rig_.Status();
+  rlimit all;
+  ASSERT_EQ(prlimit(rig_.guard(), RLIMIT_NOFILE, nullptr, &all), 0);
+  constexpr size_t kFew = 64;
+  const rlimit few{kFew, all.rlim_max};
+  ASSERT_EQ(prlimit(rig_.guard(), RLIMIT_NOFILE, &few, nullptr), 0);
+  std::vector<Channel> clients;
+  while (clients.size() < kFew) {
+    auto client = Channel::Connect(rig_.run_directory() + "/control");
+    ASSERT_TRUE(client.ok()) << client.failure().text;
+    clients.push_back(std::move(client.value()));
+  }
+  kill(before.worker_pid, SIGKILL);
+  EXPECT_EQ(Large(), Source());
+  // Who cannot be listened to is told so.
+  Message message;
+  EXPECT_EQ(clients.back().ReceiveWaiting(message, 20'000), Channel::Received::kClosed);
+  ASSERT_EQ(prlimit(rig_.guard(), RLIMIT_NOFILE, &all, nullptr), 0);
+  clients.clear();
+  EXPECT_EQ(rig_.Status().worker_restarts, 1u);
+  ExpectCleanEnd();
+}
+
 TEST_F(GuardWorkersTest, AStoppedSuccessorIsReplacedToo) {
   rig_.Mount();
   rig_.AwaitStandby();
@@ -180,6 +230,17 @@ TEST_F(GuardWorkersTest, WorkersOfANewerVersionServe) {
                 .code,
             ResultCode::kOk);
   ExpectGoodBytes();
+  ExpectCleanEnd();
+}
+
+TEST_F(GuardWorkersTest, WorkersOfAnOlderVersionServe) {
+  rig_.Mount("older");
+  rig_.AwaitStandby();
+  kill(rig_.Status().worker_pid, SIGKILL);
+  EXPECT_EQ(Large(), Source());
+  EXPECT_EQ(rig_.AskInWords(MessageType::kUpgrade, {rig_.WorkerProgram()}).BodyAs<ResultBody>().code,
+            ResultCode::kOk);
+  EXPECT_EQ(Large(), Source());
   ExpectCleanEnd();
 }
 

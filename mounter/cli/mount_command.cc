@@ -1,6 +1,7 @@
 #include "mounter/cli/mount_command.h"
 
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <optional>
@@ -25,6 +26,8 @@ namespace {
 
 // A guard tries for a quarter of a request's time before it gives up again.
 constexpr int kRevivalLimitMs = 60'000;
+// The kernel tears down loop devices, the worker its memory.
+constexpr int kUnmountedLimitMs = 5'000;
 constexpr int kSweepAttempts = 50;
 constexpr absl::Duration kSweepPause = absl::Milliseconds(20);
 
@@ -84,6 +87,18 @@ std::optional<absl::Status> ReviveDegraded(const VolumeOptions& options, GuardSe
   return answer.ok() ? StatusOfResult(*answer) : answer.status();
 }
 
+// After umount(8) a guard lives for a moment longer, in which its mount point is taken.
+void AwaitEndOfUnmounted(const std::string& mount_point) {
+  const auto guard = FindGuardOf(mount_point);
+  if (!guard) return;
+  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, guard->pid, 0)));
+  const auto report = AskForReport(*guard);
+  if (report.ok() && report->body.state == MountState::kBuilding) return;
+  if (!process.valid() || IsImageMountedAt(mount_point)) return;
+  pollfd ended{process.get(), POLLIN, 0};
+  poll(&ended, 1, kUnmountedLimitMs);
+}
+
 absl::Status PrepareAndLaunch(const VolumeOptions& options, GuardSettings& settings,
                               const UniqueFd& interrupts, Console& console) {
   CollectRunDirectories(options.run_dir);
@@ -119,6 +134,7 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   settings.spec = request.spec.Reveal();
 
   if (const auto revived = ReviveDegraded(request.options, settings)) return *revived;
+  AwaitEndOfUnmounted(settings.mount_point);
   RETURN_IF_ERROR(CheckMountPoint(settings.mount_point));
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
   const absl::Status status = PrepareAndLaunch(request.options, settings, interrupts, console);

@@ -76,7 +76,7 @@ absl::Status LaunchAndAwait(const GuardSettings& settings, const UniqueFd& inter
 // A mount whose workers were given up gets new ones; nullopt: there is none at the mount point.
 std::optional<absl::Status> ReviveDegraded(const VolumeOptions& options, GuardSettings settings) {
   const auto guard = FindGuardOf(settings.mount_point);
-  if (!guard) return std::nullopt;
+  if (!guard || !IsImageMountedAt(settings.mount_point)) return std::nullopt;
   const auto status = AskForStatus(*guard);
   if (!status.ok() || status->state != "degraded" || status->source != options.source.ToString())
     return std::nullopt;
@@ -90,7 +90,7 @@ std::optional<absl::Status> ReviveDegraded(const VolumeOptions& options, GuardSe
 // After umount(8) a guard lives for a moment longer, in which its mount point is taken.
 void AwaitEndOfUnmounted(const std::string& mount_point) {
   const auto guard = FindGuardOf(mount_point);
-  if (!guard) return;
+  if (!guard || IsImageMountedAt(mount_point)) return;
   const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, guard->pid, 0)));
   const auto report = AskForReport(*guard);
   if (report.ok() && report->body.state == MountState::kBuilding) return;
@@ -133,8 +133,8 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   settings.request_timeout = request.options.request_timeout;
   settings.spec = request.spec.Reveal();
 
-  if (const auto revived = ReviveDegraded(request.options, settings)) return *revived;
   AwaitEndOfUnmounted(settings.mount_point);
+  if (const auto revived = ReviveDegraded(request.options, settings)) return *revived;
   RETURN_IF_ERROR(CheckMountPoint(settings.mount_point));
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
   const absl::Status status = PrepareAndLaunch(request.options, settings, interrupts, console);

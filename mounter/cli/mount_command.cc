@@ -1,6 +1,7 @@
 #include "mounter/cli/mount_command.h"
 
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <optional>
@@ -25,6 +26,8 @@ namespace {
 
 // A guard tries for a quarter of a request's time before it gives up again.
 constexpr int kRevivalLimitMs = 60'000;
+// The kernel tears down loop devices, the worker its memory.
+constexpr int kUnmountedLimitMs = 5'000;
 constexpr int kSweepAttempts = 50;
 constexpr absl::Duration kSweepPause = absl::Milliseconds(20);
 
@@ -73,7 +76,7 @@ absl::Status LaunchAndAwait(const GuardSettings& settings, const UniqueFd& inter
 // A mount whose workers were given up gets new ones; nullopt: there is none at the mount point.
 std::optional<absl::Status> ReviveDegraded(const VolumeOptions& options, GuardSettings settings) {
   const auto guard = FindGuardOf(settings.mount_point);
-  if (!guard) return std::nullopt;
+  if (!guard || !IsImageMountedAt(settings.mount_point)) return std::nullopt;
   const auto status = AskForStatus(*guard);
   if (!status.ok() || status->state != "degraded" || status->source != options.source.ToString())
     return std::nullopt;
@@ -82,6 +85,18 @@ std::optional<absl::Status> ReviveDegraded(const VolumeOptions& options, GuardSe
       EncodePacket(MessageType::kRevive, "", JoinStrings({settings.worker_program(), settings.spec}));
   const auto answer = AskGuard(*guard, packet, MessageType::kResult, kRevivalLimitMs);
   return answer.ok() ? StatusOfResult(*answer) : answer.status();
+}
+
+// After umount(8) a guard lives for a moment longer, in which its mount point is taken.
+void AwaitEndOfUnmounted(const std::string& mount_point) {
+  const auto guard = FindGuardOf(mount_point);
+  if (!guard || IsImageMountedAt(mount_point)) return;
+  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, guard->pid, 0)));
+  const auto report = AskForReport(*guard);
+  if (report.ok() && report->body.state == MountState::kBuilding) return;
+  if (!process.valid() || IsImageMountedAt(mount_point)) return;
+  pollfd ended{process.get(), POLLIN, 0};
+  poll(&ended, 1, kUnmountedLimitMs);
 }
 
 absl::Status PrepareAndLaunch(const VolumeOptions& options, GuardSettings& settings,
@@ -118,6 +133,7 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   settings.request_timeout = request.options.request_timeout;
   settings.spec = request.spec.Reveal();
 
+  AwaitEndOfUnmounted(settings.mount_point);
   if (const auto revived = ReviveDegraded(request.options, settings)) return *revived;
   RETURN_IF_ERROR(CheckMountPoint(settings.mount_point));
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());

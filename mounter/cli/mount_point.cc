@@ -65,6 +65,11 @@ std::string ResolveMountPoint(const std::string& path) {
   return text;
 }
 
+bool IsImageMountedAt(const std::string& path) {
+  const auto top = TopMountAt(ReadMountTable(), path);
+  return top && AsImageMount(*top);
+}
+
 absl::Status CheckMountPoint(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) {
@@ -74,12 +79,16 @@ absl::Status CheckMountPoint(const std::string& path) {
   if (!S_ISDIR(info.st_mode)) {
     return absl::FailedPreconditionError(absl::StrCat("mount point is not a directory: ", path));
   }
+  const bool mounted = IsImageMountedAt(path);
   if (FindGuardOf(path)) {
     return absl::AlreadyExistsError(
-        absl::StrCat("mount point is busy: bucketvol already mounts something at ", path));
+        mounted
+            ? absl::StrCat("mount point is busy: bucketvol already mounts something at ", path)
+            : absl::StrCat("mount point is busy: a mount is being made there, or one that was unmounted is "
+                           "still in use elsewhere: ",
+                           path));
   }
-  const auto top = TopMountAt(ReadMountTable(), path);
-  if (top && AsImageMount(*top)) {
+  if (mounted) {
     return absl::AlreadyExistsError(
         absl::StrCat("mount point is busy: a mount of bucketvol whose guard has died is still there; first: "
                      "bucketvol umount ",

@@ -12,6 +12,9 @@ namespace bucketvol {
 /// below it, or nothing there) is made absolute by its text.
 std::string ResolveMountPoint(const std::string& path);
 
+/// Whether what one sees at `path` is a mount of ours.
+bool IsImageMountedAt(const std::string& path);
+
 /// Makes sure that something can be mounted at `path` (as resolved): a directory that holds no mount of ours
 /// yet.
 absl::Status CheckMountPoint(const std::string& path);

@@ -98,6 +98,28 @@ class LifecycleTest(rig.MountTest):
             self.umount()
             self.assertEqual(self.processes() + self.mounts() + self.loops() + self.run_files(), [])
 
+    def test_what_was_just_unmounted_can_be_mounted_again_at_once(self):
+        self.serve_root()
+        for _ in range(20):
+            self.mount("s3://b", "index_max_age=1h")
+            subprocess.run(["umount", self.mountpoint], check=True)
+        self.mount("s3://b", "index_max_age=1h")
+        self.umount()
+
+    def test_of_many_commands_at_one_mount_point_one_mounts(self):
+        self.serve_root()
+        for _ in range(3):
+            started = [self.start_mount("s3://b") for _ in range(6)]
+            ended = [(process.communicate(timeout=rig.LIMIT)[1], process.returncode) for process in started]
+            self.assertEqual(sorted(code for _, code in ended), [0, 1, 1, 1, 1, 1], ended)
+            for err, code in ended:
+                if code != 0:
+                    self.assertIn("busy", err)
+            self.assertEqual(self.mounts(), [self.mountpoint])
+            self.assertEqual(self.read("dir/file"), self.content)
+            self.umount()
+            self.assertEqual(self.leftovers(), [])
+
     def test_a_mount_in_use_is_not_unmounted(self):
         self.serve_root()
         self.mount("s3://b")
@@ -114,6 +136,7 @@ class LifecycleTest(rig.MountTest):
         with open(self.path("dir/file"), "rb") as file:
             self.umount("--lazy")
             self.assertFalse(os.path.ismount(self.mountpoint))
+            self.assertIn("still in use", self.try_mount("s3://b").err)
             self.assertEqual(file.read(), self.content)
         self.assertEqual(self.leftovers(), [])
 

@@ -49,6 +49,11 @@ def loads(bench):
     return found
 
 
+def trial_count(bench, limit):
+    """Of the short form one for each rung, two of what all of them are compared with."""
+    return 5 if bench.long else 1 if limit else 2
+
+
 class Climb:
     """The trials of one load on one rung (`limit`; None: without one), and what the kernel says of the worker."""
 
@@ -57,7 +62,7 @@ class Climb:
         self.costs, self.peaks, self.kills = [], [], 0
         with bench.served(load.spec, load.profile, *load.options, *options, capped=load.capped) as (server, ours):
             ours.trial_bytes = load.memory
-            for _ in range(bench.short(2, 5)):
+            for _ in range(trial_count(bench, limit)):
                 self.costs.append(load.trial(server, ours))
                 memory = ours.status()["memory"]
                 self.peaks.append(memory.get("peak", 0))

@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import statistics
 import sys
 import time
@@ -116,6 +117,7 @@ def main():
     everything = []
     disturbed = {}
     begin = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))  # What is mounted is unmounted on the way.
     with rig.alone():
         for name, workload in chosen(arguments.only).items():
             everything += measure(bench, name, workload, arguments.out)

@@ -60,8 +60,8 @@ void MemoryTier::TouchLocked(const Touch& touch, absl::Duration now) {
   Resident& resident = *touch.resident;
   resident.used_ = now;
   resident.visited_ = resident.visited_ || touch.read == BlockRead::kAgain;
-  const bool passed = touch.read == BlockRead::kRest && resident.of_ == Resident::Of::kParts;
-  resident.wanted_ = passed && !resident.visited_ ? Place::kPassed : Place::kCached;
+  const bool passed = touch.read == BlockRead::kRest && !resident.visited_;
+  resident.wanted_ = passed ? Place::kPassed : Place::kCached;
   if (resident.place_ == Place::kOutside || resident.place_ == Place::kGone ||
       resident.place_ == resident.wanted_) {
     return;

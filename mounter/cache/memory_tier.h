@@ -44,11 +44,11 @@ enum class Evict {
 
 /// The memory of all blocks: a budget, units to put them in, and the complete blocks that make room.
 ///
-/// A block that nobody has read is *ahead*. One of a large object that was read to its end, once, is
-/// *passed*: probably it is not wanted again. All others are *cached*. Passed blocks leave first, in the
-/// order of their arrival; beyond a small number they leave even while there is room, because their memory,
-/// just used, is cheaper than fresh memory. Then cached blocks leave in the order of SIEVE, and last those
-/// fetched ahead.
+/// A block that nobody has read is *ahead*. One that was read to its end, once, is *passed*: the kernel keeps
+/// what it has read, so probably it is not wanted again. All others are *cached*. Passed blocks leave first,
+/// in the order of their arrival; beyond a small number they leave even while there is room, because their
+/// memory, just used, is cheaper than fresh memory. Then cached blocks leave in the order of SIEVE, and last
+/// those fetched ahead.
 ///
 /// Thread-safe. Calls Resident::OnEvicted; otherwise nobody, and never under its lock.
 class MemoryTier {

@@ -11,6 +11,7 @@ struct LinkEstimate {
   absl::Duration first_byte_p95 = absl::Milliseconds(50);
   absl::Duration first_byte_p99 = absl::Milliseconds(60);
   double connection_bytes_per_second = 50e6;  // Of one connection that has the link to itself.
+  bool measured = false;                      // The above are no defaults any more.
   double bytes_per_second = 0;                // Of all connections together, lately.
   int streams = 0;  // Active in all objects, if known: they share the link. To be filled in by the reader.
 };

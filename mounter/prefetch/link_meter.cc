@@ -45,6 +45,7 @@ void LinkMeter::OnBody(uint64_t bytes, absl::Duration transfer, absl::Duration n
   double& best = estimate_.connection_bytes_per_second;
   best = connection_known_ ? std::max(median, best * kept + median * (1 - kept)) : median;
   connection_known_ = true;
+  estimate_.measured = latencies_seen_ >= kRefresh / 2;
   batch_at_ = now;
 }
 

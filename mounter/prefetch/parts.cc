@@ -9,8 +9,9 @@ namespace {
 
 constexpr absl::Duration kPartTime = absl::Milliseconds(160);
 constexpr double kFirstBytesPerPart = 4.5;  // A part takes this many times the wait for its first byte.
+constexpr uint64_t kMostPieces = 4;
+constexpr double kWorthAPiece = 0.9;
 constexpr uint64_t kUsualPartBytes = 8 << 20;
-constexpr uint64_t kPartsPerWindow = 16;
 
 uint64_t BytesIn(double bytes_per_second, absl::Duration time) {
   return static_cast<uint64_t>(bytes_per_second * absl::ToDoubleSeconds(time));
@@ -36,6 +37,18 @@ uint64_t PartBytes(const LinkEstimate& link, uint64_t part_max) {
 uint64_t PartBytes(const LinkEstimate& link, uint64_t part_max, uint64_t window) {
   const uint64_t share = std::max(std::bit_floor(window / kPartsPerWindow), kMinPartBytes);
   return std::min(PartBytes(link, part_max), share);
+}
+
+uint64_t PieceBytes(const LinkEstimate& link, uint64_t bytes) {
+  const double wait = absl::ToDoubleSeconds(link.first_byte_p50);
+  const double transfer = static_cast<double>(bytes) / std::max(link.connection_bytes_per_second, 1.0);
+  uint64_t pieces = 1;
+  while (link.measured && pieces < kMostPieces) {
+    const double now = wait + transfer / static_cast<double>(pieces);
+    if (wait + transfer / static_cast<double>(2 * pieces) > kWorthAPiece * now) break;
+    pieces *= 2;
+  }
+  return (bytes + pieces - 1) / pieces;
 }
 
 uint64_t CutIntoParts(ByteRange range, RangeEnd end, uint64_t part_bytes, uint64_t object_size,

@@ -9,14 +9,19 @@
 namespace bucketvol {
 
 inline constexpr uint64_t kMinPartBytes = 1 << 20;
+inline constexpr uint64_t kPartsPerWindow = 20;
 
 /// How long one GET of a stream should be: what a connection brings in 160 ms, but not more than makes the
 /// wait for the first byte small beside it. A power of two from 1 MiB to `part_max`.
 uint64_t PartBytes(const LinkEstimate& link, uint64_t part_max);
 
-/// The same for a stream with that window: short enough that 16 of them are in flight, because one
-/// connection alone is slow.
+/// The same for a stream with that window: short enough that kPartsPerWindow of them are in
+/// flight, because one connection alone is slow.
 uint64_t PartBytes(const LinkEstimate& link, uint64_t part_max, uint64_t window);
+
+/// How long each GET should be for `bytes` that a reader waits for, while the link has nothing else to do: as
+/// many at once, up to four, as each doubling saves a tenth of the time. One, before the link was measured.
+uint64_t PieceBytes(const LinkEstimate& link, uint64_t bytes);
 
 /// What ends a range that is cut into parts.
 enum class RangeEnd {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mounter/prefetch/parts.h"
+
 namespace bucketvol {
 
 namespace {
@@ -10,6 +12,18 @@ constexpr absl::Duration kMeasured = absl::Milliseconds(100);  // One sample of 
 constexpr absl::Duration kUnread = absl::Seconds(2);           // Bytes need not lie ready for longer.
 constexpr absl::Duration kShortestRound = absl::Milliseconds(1);
 constexpr double kSmoothing = 0.5;
+// A window of just what is in flight holds the stream at the rate that it has.
+constexpr double kSpare = 1.5;
+// The part that is read and the next, which does not quite fit, bring nothing.
+constexpr uint64_t kPartsMore = 4;
+constexpr uint64_t kPartsAlways = 5;  // Of the usual ones: so much may be tried before anything is known.
+
+// How long a part is on its way, with some to spare; all of them but the slowest.
+double SecondsOf(uint64_t part_bytes, const LinkEstimate& link) {
+  const double transfer = static_cast<double>(part_bytes) / std::max(link.connection_bytes_per_second, 1.0);
+  return std::max(kSpare * (absl::ToDoubleSeconds(link.first_byte_p50) + transfer),
+                  absl::ToDoubleSeconds(link.first_byte_p99) + transfer);
+}
 
 }  // namespace
 
@@ -18,6 +32,7 @@ void StreamWindow::Open(uint64_t bytes, absl::Duration now) {
   grown_at_ = shrunk_at_ = stalled_at_ = interval_began_ = now;
   interval_bytes_ = 0;
   bytes_per_second_ = 0;
+  samples_ = {};
 }
 
 void StreamWindow::Note(const Read& read, const LinkEstimate& link) {
@@ -35,20 +50,21 @@ void StreamWindow::Measure(const Read& read) {
   if (time < kMeasured) return;
   const double sample = static_cast<double>(interval_bytes_) / absl::ToDoubleSeconds(time);
   bytes_per_second_ += kSmoothing * (sample - bytes_per_second_);
+  std::rotate(samples_.begin(), samples_.begin() + 1, samples_.end());
+  samples_.back() = sample;
   interval_began_ = read.now;
   interval_bytes_ = 0;
 }
 
-// What keeps the stream going at its rate: in flight during a round trip and the time a part takes, with some
-// to spare. More than it uses now, so that it can grow.
+// What is in flight, at the stream's rate, while a part of the length that is in use waits for its first byte
+// and comes.
 uint64_t StreamWindow::Needed(const Read& read, const LinkEstimate& link) const {
-  const double part = static_cast<double>(read.part_bytes);
-  const double seconds =
-      2 * absl::ToDoubleSeconds(link.first_byte_p99) + part / std::max(link.connection_bytes_per_second, 1.0);
-  // Not faster than the link: in a burst a stream catches up with what lay ready.
-  const double rate =
-      link.bytes_per_second > 0 ? std::min(bytes_per_second_, link.bytes_per_second) : bytes_per_second_;
-  return static_cast<uint64_t>(rate * seconds) + 4 * read.part_bytes;
+  // Not that of a burst, in which a stream catches up with what lay ready.
+  double rate = *std::min_element(samples_.begin(), samples_.end());
+  if (link.bytes_per_second > 0) rate = std::min(rate, link.bytes_per_second);
+  const uint64_t part = std::min(PartBytes(link, read.part_bytes, bytes_), read.part_bytes);
+  return std::max(static_cast<uint64_t>(rate * SecondsOf(part, link)) + kPartsMore * part,
+                  kPartsAlways * read.part_bytes);
 }
 
 void StreamWindow::Grow(const Read& read, const LinkEstimate& link) {

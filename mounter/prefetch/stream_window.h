@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "absl/time/time.h"
@@ -45,6 +46,7 @@ class StreamWindow {
   absl::Duration interval_began_;
   uint64_t interval_bytes_ = 0;
   double bytes_per_second_ = 0;
+  std::array<double, 2> samples_ = {};  // The latest, each of an interval.
 };
 
 }  // namespace bucketvol

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "mounter/prefetch/parts.h"
 
 namespace bucketvol {
 
@@ -107,7 +108,13 @@ CachedObject::StreamsChange CachedObject::ChangeLocked() {
   return {now.streams - before.streams, now.ahead - before.ahead};
 }
 
-CachedObject::Runs CachedObject::ClaimLocked(ByteRange range, Urgency urgency) {
+// A small object is one request, always.
+uint64_t CachedObject::LongestGet(ByteRange demand, const Situation& situation) const {
+  if (is_small() || !situation.link_idle) return geometry_.fetch_bytes;
+  return std::min(geometry_.fetch_bytes, PieceBytes(situation.link, demand.size()));
+}
+
+CachedObject::Runs CachedObject::ClaimLocked(ByteRange range, Urgency urgency, uint64_t longest) {
   Runs runs;
   if (range.empty()) return runs;
   const auto kind = is_small() ? Resident::Of::kWhole : Resident::Of::kParts;
@@ -117,7 +124,7 @@ CachedObject::Runs CachedObject::ClaimLocked(ByteRange range, Urgency urgency) {
     if (block != nullptr) continue;
     block = std::make_shared<Block>(shared_from_this(), RangeOf(index), kind);
     if (runs.empty() || runs.back().fetch->range.end != block->range.begin ||
-        runs.back().fetch->range.size() >= geometry_.fetch_bytes) {
+        runs.back().fetch->range.size() >= longest) {
       runs.push_back({std::make_shared<FetchHandle>(), {}});
       runs.back().fetch->range = {block->range.begin, block->range.begin};
       runs.back().fetch->urgency = urgency;
@@ -162,14 +169,14 @@ CachedObject::Joined CachedObject::Join(const std::shared_ptr<PendingRead>& read
   absl::MutexLock lock(&mu_);
   Joined joined;
   const ByteRange fetch = PlanLocked(read->range, situation, joined);
-  joined.runs = ClaimLocked(fetch, Urgency::kDemand);
+  joined.runs = ClaimLocked(fetch, Urgency::kDemand, LongestGet(fetch, situation));
   WaitLocked(read, joined);
   return joined;
 }
 
 CachedObject::Runs CachedObject::Claim(ByteRange range) {
   absl::MutexLock lock(&mu_);
-  return ClaimLocked(range, Urgency::kPrefetch);
+  return ClaimLocked(range, Urgency::kPrefetch, geometry_.fetch_bytes);
 }
 
 void CachedObject::AppendAbsent(ByteRange range, std::vector<ByteRange>& out) const {

@@ -52,6 +52,7 @@ class CachedObject : public std::enable_shared_from_this<CachedObject> {
     LinkEstimate link;
     const WindowShare* share = nullptr;
     bool room_for_all = true;  // Whether there is memory for the whole of a small object.
+    bool link_idle = false;    // Whether several GETs at once take nothing from others.
     absl::Duration now;
   };
   /// How streams and what they keep ahead became more or less.
@@ -162,7 +163,8 @@ class CachedObject : public std::enable_shared_from_this<CachedObject> {
   void WaitLocked(const std::shared_ptr<PendingRead>& read, Joined& joined)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   BlockRead TouchLocked(Block& block, ByteRange read) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Runs ClaimLocked(ByteRange range, Urgency urgency) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  uint64_t LongestGet(ByteRange demand, const Situation& situation) const;
+  Runs ClaimLocked(ByteRange range, Urgency urgency, uint64_t longest) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool UnwantedLocked(const FetchHandle& fetch) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ForgetLocked(const FetchHandle& fetch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   StreamsChange ChangeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -11,6 +11,8 @@ namespace {
 
 // Objects up to this size are fetched whole however little memory there is: one request is worth the wait.
 constexpr uint64_t kAlwaysWhole = 1 << 20;
+// Some random reads of others; no stream.
+constexpr uint64_t kIdleLink = 2 << 20;
 
 CachedObject::Geometry GeometryOf(const ReaderSettings& settings) {
   CachedObject::Geometry geometry{settings.block_bytes, settings.fetch_bytes, settings.streams};
@@ -80,6 +82,7 @@ CachedObject::Situation Reader::Core::Look(const CachedObject& object, ByteRange
   } else {
     situation.link = scheduler_.link();
     situation.room_for_all = HasRoomFor(range.size() + kAlwaysWhole);
+    situation.link_idle = scheduler_.bytes_in_flight() <= kIdleLink;
   }
   return situation;
 }

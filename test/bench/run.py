@@ -24,6 +24,8 @@ import server_bench
 import small_bench
 import store_bench
 import takeover_bench
+import trials
+import volume
 
 DISTURBED = 0.1  # Share of the machine from which on others spoil what is measured.
 UNITS = {"": 1, "KB": 1000, "MB": 1000 ** 2, "GB": 1000 ** 3}
@@ -76,11 +78,6 @@ def print_table(rows):
         print("  ".join([cell.ljust(width) for cell, width in zip(line, widths)] + [verdict]).rstrip())
 
 
-def summary(rows):
-    judged = [row["reached"] for row in rows if row["reached"] is not None]
-    return f"{sum(judged)} of {len(judged)} bars reached"
-
-
 def measure(bench, name, workload, out):
     """Runs one workload and writes its rows; a failure becomes a row and ends nothing."""
     print(f"{name} …", file=sys.stderr)
@@ -128,7 +125,8 @@ def main():
         sys.exit(f"no benchmark is called {arguments.only}")
     print()
     print_table(everything)
-    print(f"\n{summary(everything)}; {(time.monotonic() - begin) / 60:.1f} minutes")
+    print(f"\n{trials.summary(everything)}; {(time.monotonic() - begin) / 60:.1f} minutes")
+    print(f"before each trial {volume.TRIAL_BYTES / 2 ** 30:.1f} GiB of free memory were written to, so that the machine's host has lent them")
     if disturbed:
         print("\nother processes took much of the machine, so that times are worth little: " +
               ", ".join(f"{name} {share:.0%}" for name, share in disturbed.items()))

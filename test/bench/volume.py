@@ -9,6 +9,9 @@ import time
 
 import rig
 
+# Of memory that a trial writes to: that of a worker for data, and the page cache.
+TRIAL_BYTES = 3 << 29
+
 
 @dataclasses.dataclass
 class Cost:
@@ -43,6 +46,7 @@ class Cost:
 class Volume:
     """A bucket mounted by bucketvol. An index is kept between mounts, so that a trial does not list again."""
     name = "bucketvol"
+    trial_bytes = TRIAL_BYTES
 
     def __init__(self, space, server, bucket, *options, cgroup=None):
         self._space, self._server, self._bucket, self._options, self._cgroup = space, server, bucket, options, cgroup
@@ -73,9 +77,10 @@ class Volume:
 
 
 def make_cold(volume):
-    """Mounted anew, with nothing of it in any cache."""
+    """Mounted anew, with nothing of it in any cache, on memory that the machine has been lent."""
     volume.umount()
     rig.drop_caches()
+    rig.warm_memory(volume.trial_bytes)
     volume.mount()
 
 

@@ -64,6 +64,18 @@ TEST(StreamTraces, FasterLinkIsFilledToo) {
   EXPECT_GE(result.rate(), 0.8 * 2e9);
 }
 
+// What is in flight during the 77 ms that a part of 2 MiB takes is 30 to 37 MiB: not four times as much is
+// kept.
+TEST(StreamTraces, KeepsAheadWhatTheLinkNeedsAndLittleMore) {
+  for (const double total : {400e6, 500e6}) {
+    SimulationSettings settings;
+    settings.link.total_bytes_per_second = total;
+    TraceReader reader{InOrder(0, {0, kGiB}, kMiB), 1};
+    const SimulationResult result = Replay(settings, {kGiB}, {reader});
+    EXPECT_LE(result.ahead_peak, 68 * kMiB);
+  }
+}
+
 TEST(StreamTraces, StopAfter64MiB) {
   TraceReader reader{InOrder(0, {0, 64 * kMiB}, kMiB), 1};
   const SimulationResult result = Replay({}, {512 * kMiB}, {reader});

@@ -33,6 +33,12 @@ class ReaderMemoryTest : public ::testing::Test {
     EXPECT_EQ(read.text(), ContentOf(Object(number, kMiB), {0, kMiB}));
     return store_.count() > before;
   }
+  /// Reads it twice: what is read once only makes room first. True if the first time cost a request.
+  bool CostsAndIsKept(int number) {
+    const bool cost = Costs(number);
+    EXPECT_FALSE(Costs(number));
+    return cost;
+  }
 
   ManualStore store_;
   FakeClock clock_;
@@ -44,7 +50,7 @@ class ReaderMemoryTest : public ::testing::Test {
 
 TEST_F(ReaderMemoryTest, KeepsWhatFitsAndEvictsTheRest) {
   for (int i = 0; i < 20; ++i) {
-    EXPECT_TRUE(Costs(i));
+    EXPECT_TRUE(CostsAndIsKept(i));
     EXPECT_LE(reader_.memory().used, 8 * kMiB);
   }
   EXPECT_EQ(reader_.memory().used, 8 * kMiB);
@@ -53,12 +59,22 @@ TEST_F(ReaderMemoryTest, KeepsWhatFitsAndEvictsTheRest) {
 }
 
 TEST_F(ReaderMemoryTest, WhatIsReadAgainStaysLonger) {
-  for (int i = 0; i < 8; ++i) Costs(i);
+  for (int i = 0; i < 8; ++i) CostsAndIsKept(i);
   Costs(100);  // Takes the marks of the first reads away, and the oldest block.
   EXPECT_FALSE(Costs(1));
-  for (int i = 200; i < 206; ++i) Costs(i);
+  for (int i = 200; i < 206; ++i) CostsAndIsKept(i);
   EXPECT_FALSE(Costs(1));
   EXPECT_TRUE(Costs(2));
+}
+
+TEST_F(ReaderMemoryTest, AThousandObjectsReadOnceTakeAQuarterOfTheMemory) {
+  CostsAndIsKept(0);
+  for (int i = 1; i < 1000; ++i) {
+    EXPECT_TRUE(Costs(i));
+    EXPECT_LE(reader_.memory().used, 4 * kMiB);
+  }
+  EXPECT_FALSE(Costs(999));
+  EXPECT_FALSE(Costs(0));
 }
 
 TEST_F(ReaderMemoryTest, LentBytesCountUntilTheyAreGivenBack) {
@@ -160,7 +176,7 @@ TEST_F(ReaderMemoryTest, AReaderNeverWaitsBehindWhatIsFetchedAhead) {
 }
 
 TEST_F(ReaderMemoryTest, AllMemoryIsGivenBackWhenNobodyReads) {
-  for (int i = 0; i < 4; ++i) Costs(i);
+  for (int i = 0; i < 4; ++i) CostsAndIsKept(i);
   reader_.Prefetch(Object(100, 64 * kMiB), {0, 2 * kMiB});
   for (size_t get = 0; get < store_.count(); ++get) {
     if (store_.InFlight(get)) store_.Complete(get);

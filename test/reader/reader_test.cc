@@ -223,5 +223,48 @@ TEST_F(ReaderPiecesTest, AReaderJoinsAPrefetchInFlight) {
   EXPECT_EQ(read.text(), ContentOf(kLarge, {18 * kMiB, 19 * kMiB}));
 }
 
+/// The link has answered eight reads of 256 KiB: 16 ms to the first byte, then 50 MB/s.
+class ReaderKnownLinkTest : public ReaderPiecesTest {
+ protected:
+  ReaderKnownLinkTest() {
+    for (uint64_t i = 0; i < 8; ++i) {
+      const uint64_t begin = (4 + i * i + 2 * i) * kMiB;  // At unequal distances: no stride.
+      const ReadOutcome read(reader_, kLarge, {begin, begin + 256 * kKiB});
+      clock_.Advance(absl::Milliseconds(16));
+      store_.Send(i, 1);
+      clock_.Advance(absl::Microseconds(5243));
+      store_.Complete(i);
+    }
+  }
+  /// Ranges of the GETs since.
+  std::vector<ByteRange> Ranges() const {
+    std::vector<ByteRange> ranges;
+    for (size_t get = 8; get < store_.count(); ++get) ranges.push_back(store_.request(get).range);
+    return ranges;
+  }
+};
+
+TEST_F(ReaderKnownLinkTest, ALoneReadIsCutAsFarAsThatSavesATenthOfTheTime) {
+  const ReadOutcome quarter(reader_, kLarge, {50 * kMiB, 50 * kMiB + 256 * kKiB});
+  EXPECT_THAT(Ranges(), ElementsAre(ByteRange{50 * kMiB, 50 * kMiB + 128 * kKiB},
+                                    ByteRange{50 * kMiB + 128 * kKiB, 50 * kMiB + 256 * kKiB}));
+  const ReadOutcome whole(reader_, kLarge, {60 * kMiB, 61 * kMiB});
+  EXPECT_EQ(store_.count(), 8u + 2 + 4);
+  for (size_t get = store_.count(); get-- > 8;) store_.Complete(get);
+  EXPECT_EQ(whole.text(), ContentOf(kLarge, {60 * kMiB, 61 * kMiB}));
+}
+
+TEST_F(ReaderKnownLinkTest, AReadIsNotCutWhileTheLinkIsBusy) {
+  reader_.Prefetch(kLarge, {70 * kMiB, 73 * kMiB});
+  const ReadOutcome read(reader_, kLarge, {50 * kMiB, 51 * kMiB});
+  EXPECT_THAT(Ranges(), ElementsAre(ByteRange{70 * kMiB, 73 * kMiB}, ByteRange{50 * kMiB, 51 * kMiB}));
+}
+
+TEST_F(ReaderKnownLinkTest, ASmallObjectIsOneRequest) {
+  const ObjectId object{"dir/photo.raw", "E3", 4 * kMiB};
+  const ReadOutcome read(reader_, object, {0, 4096});
+  EXPECT_THAT(Ranges(), ElementsAre(ByteRange{0, 4 * kMiB}));
+}
+
 }  // namespace
 }  // namespace bucketvol

@@ -10,10 +10,7 @@
 namespace bucketvol {
 
 RequestJournal::RequestJournal(RequestSlots& slots, const Clock& clock)
-    : slots_(slots), clock_(clock), generation_(0) {
-  (void)clock_;
-  (void)generation_;
-}
+    : slots_(slots), clock_(clock), generation_(0) {}
 
 std::vector<RequestJournal::Inherited> RequestJournal::TakeOver() { return {}; }
 std::optional<uint32_t> RequestJournal::Arm() { return std::nullopt; }

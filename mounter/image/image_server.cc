@@ -86,10 +86,17 @@ class Gathering {
     }
     const std::vector<Piece> pieces = Pieces();
     ReadMetrics::Add(metrics_.bytes, length_);
+    ReadMetrics::Add(metrics_.padding, Padding());
     reply_->SendData(pieces);
   }
 
  private:
+  uint64_t Padding() const {
+    uint64_t padding = length_;
+    for (const Part& part : parts_) padding -= part.inside.size();
+    return padding;
+  }
+
   std::vector<Piece> Pieces() const {
     std::vector<Piece> pieces;
     uint64_t position = 0;

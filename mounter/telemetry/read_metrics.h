@@ -11,7 +11,8 @@ struct ReadMetrics {
   std::atomic<uint64_t> bytes{0};          // Delivered to it.
   std::atomic<uint64_t> from_memory{0};    // Of these bytes: were there when asked for,
   std::atomic<uint64_t> from_disk{0};      // came from the disk cache,
-  std::atomic<uint64_t> from_store{0};     // were waited for.
+  std::atomic<uint64_t> from_store{0};     // were waited for,
+  std::atomic<uint64_t> padding{0};        // are zeros between the end of an object and the next block.
   std::atomic<uint64_t> streams{0};        // Sequential readers recognised.
   std::atomic<uint64_t> stale_objects{0};  // Found changed or deleted since they were indexed.
   std::atomic<uint64_t> bad_checksums{0};  // Blocks in memory that were no longer what had

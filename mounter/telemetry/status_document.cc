@@ -16,7 +16,7 @@ BUCKETVOL_JSON(StatusDocument::Index, keys, files, directories, bytes, skipped, 
                list_requests, list_streams_peak, image_bytes, table_bytes)
 BUCKETVOL_JSON(StatusDocument::Store, requests, bytes_in, bytes_out, retries, throttled, errors, in_flight,
                hedged, stalled)
-BUCKETVOL_JSON(StatusDocument::Read, requests, bytes, from_memory, from_disk, from_store, streams,
+BUCKETVOL_JSON(StatusDocument::Read, requests, bytes, from_memory, from_disk, from_store, padding, streams,
                stale_objects, bad_checksums, timed_out, in_flight, errors)
 BUCKETVOL_JSON(StatusDocument::Memory, budget, used, limit, charged, peak, kills)
 BUCKETVOL_JSON(StatusDocument::Cpu, limit, used_seconds, throttled_seconds)
@@ -53,6 +53,7 @@ StatusDocument::Read ReadStatus(const ReadMetrics& metrics) {
   read.from_memory = metrics.from_memory.load(std::memory_order_relaxed);
   read.from_disk = metrics.from_disk.load(std::memory_order_relaxed);
   read.from_store = metrics.from_store.load(std::memory_order_relaxed);
+  read.padding = metrics.padding.load(std::memory_order_relaxed);
   read.streams = metrics.streams.load(std::memory_order_relaxed);
   read.stale_objects = metrics.stale_objects.load(std::memory_order_relaxed);
   read.bad_checksums = metrics.bad_checksums.load(std::memory_order_relaxed);

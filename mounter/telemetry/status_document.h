@@ -49,6 +49,7 @@ struct StatusDocument {
     uint64_t from_memory = 0;
     uint64_t from_disk = 0;
     uint64_t from_store = 0;
+    uint64_t padding = 0;  // Zeros behind the ends of objects. `bytes` is the sum of these four.
     uint64_t streams = 0;
     uint64_t stale_objects = 0;
     uint64_t bad_checksums = 0;

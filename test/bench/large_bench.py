@@ -99,6 +99,19 @@ def parallel(bench):
                                  efficiency=[size / value / bench.total for value in seconds])
             yield trials.row(f"parallel: {name}: wire / file", [cost.wire / size for cost in costs], "<= 1.05", chosen,
                              gets=[cost.gets for cost in costs])
+    yield from tensors_that_do_not_fit(bench, spec, size, fastest)
+
+
+def tensors_that_do_not_fit(bench, spec, size, fastest):
+    """Half of the object fits the memory; the page cache holds all of it."""
+    flags, accesses = parallel_patterns(size)["mmap in tensor order"]
+    with bench.served(spec, "oss", f"memory_budget={size // 2}") as (server, ours):
+        keys = bench.keys(spec)
+        costs = bench.repeat(server, ours, lambda: bench.load.read(ours.directory, keys, *flags, accesses=accesses))
+    chosen = bench.configuration(profile="oss", total=bench.total, bytes=size, budget=size // 2)
+    name = "parallel: mmap in tensor order, half of it fits: "
+    yield trials.row(name + "time / fastest pattern", [cost.seconds / fastest for cost in costs], "", chosen)
+    yield trials.row(name + "wire / file", [cost.wire / size for cost in costs], "<= 1.05", chosen, gets=[cost.gets for cost in costs])
 
 
 def random_blocks(bench):

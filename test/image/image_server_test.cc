@@ -163,6 +163,7 @@ TEST_F(ImageServerTest, CountsWhatItServes) {
   Read(device, range);
   EXPECT_EQ(metrics_.requests, 2u);
   EXPECT_EQ(metrics_.bytes, 2 * range.size());
+  EXPECT_EQ(metrics_.from_memory + metrics_.from_store + metrics_.padding, metrics_.bytes);
   EXPECT_EQ(metrics_.errors, 0u);
 }
 

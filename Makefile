@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 CTEST = ctest --test-dir $(BUILD) --output-on-failure
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps demo test conformance soak bench check format clean
+.PHONY: all help deps demo test conformance soak qemu bench check format clean
 
 help:  ## lists the targets, one line each
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ conformance: all  ## bucketd against real clients, our client against independen
 
 soak: all  ## the long runs, minutes each (ONLY=name)
 	@$(CTEST) -L soak $(if $(ONLY),-R $(ONLY))
+
+qemu: all  ## image volumes on the kernels 6.1 and 6.12, in an emulator (KERNEL=6.1|6.12|PATH, CGROUPS=v1|v2, ONLY=names)
+	@tools/install-deps.sh --qemu
+	@python3 test/qemu/run.py --bin $(BUILD)/bin $(if $(KERNEL),--kernel $(KERNEL)) $(if $(CGROUPS),--cgroups $(CGROUPS)) $(if $(ONLY),--only "$(ONLY)")
 
 bench: all  ## measures; writes build/bench/*.json and a table (ONLY=name, LONG=1, BENCH_ARGS=…)
 	@python3 test/bench/run.py --bin $(BUILD)/bin --out $(BUILD)/bench $(if $(ONLY),--only $(ONLY)) $(if $(LONG),--long) $(BENCH_ARGS)

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that building and testing need. Does nothing when all are there.
+# With --all: what `make check` needs as well; with --qemu: what `make qemu` needs.
 # With --check: only tells whether something is missing (exit 1).
 set -eu
 
@@ -11,10 +12,13 @@ packages="
   erofs-utils openssl python3 procps util-linux strace"
 # For `make check` only.
 check_packages="clang clang-tidy clang-format lld libclang-rt-14-dev"
+# For `make qemu` only.
+qemu_packages="qemu-system-x86 busybox-static kmod e2fsprogs"
 
 missing=""
 wanted="$packages"
 [ "${1:-}" = "--all" ] && wanted="$packages $check_packages"
+[ "${1:-}" = "--qemu" ] && wanted="$packages $qemu_packages"
 for package in $wanted; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "ok installed" || missing="$missing $package"
 done

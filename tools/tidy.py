@@ -7,6 +7,7 @@ import concurrent.futures
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -27,9 +28,12 @@ def dependencies(build):
 
 
 def objects(build):
-    """Source file -> object file."""
+    """Source file -> object file. Some versions of CMake name it in the command only."""
+    def of(entry):
+        words = shlex.split(entry["command"])
+        return words[words.index("-o") + 1]
     with open(os.path.join(build, "compile_commands.json")) as file:
-        return {os.path.relpath(entry["file"]): entry["output"] for entry in json.load(file)}
+        return {os.path.relpath(entry["file"]): of(entry) for entry in json.load(file)}
 
 
 def digest(files):

@@ -4,9 +4,25 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "mounter/base/clock.h"
 
 namespace bucketvol {
+namespace {
+
+// A mutex as the standard library knows it.
+class Relock {
+ public:
+  explicit Relock(absl::Mutex& mu) : mu_(mu) {}
+  void lock() ABSL_NO_THREAD_SAFETY_ANALYSIS { mu_.Lock(); }
+  void unlock() ABSL_NO_THREAD_SAFETY_ANALYSIS { mu_.Unlock(); }
+
+ private:
+  absl::Mutex& mu_;
+};
+
+absl::Duration Now() { return Clock::Real().Elapsed(); }
+
+}  // namespace
 
 ThreadPool::ThreadPool(const std::string& name, int threads) {
   for (int i = 0; i < threads; ++i) {
@@ -20,7 +36,7 @@ ThreadPool::~ThreadPool() {
     absl::MutexLock lock(&mu_);
     stopping_ = true;
     delayed_.clear();
-    wake_.SignalAll();
+    wake_.notify_all();
   }
   for (std::thread& thread : threads_) thread.join();
 }
@@ -28,19 +44,19 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::Post(Task task) {
   absl::MutexLock lock(&mu_);
   ready_.push_back(std::move(task));
-  wake_.Signal();
+  wake_.notify_one();
 }
 
 void ThreadPool::PostAfter(absl::Duration delay, Task task) {
   absl::MutexLock lock(&mu_);
   if (stopping_) return;
-  delayed_.emplace(absl::Now() + delay, std::move(task));
-  wake_.Signal();
+  delayed_.emplace(Now() + delay, std::move(task));
+  wake_.notify_one();
 }
 
 bool ThreadPool::PopLocked(Task& task) {
   while (true) {
-    if (!delayed_.empty() && delayed_.begin()->first <= absl::Now()) {
+    if (!delayed_.empty() && delayed_.begin()->first <= Now()) {
       task = std::move(delayed_.begin()->second);
       delayed_.erase(delayed_.begin());
       return true;
@@ -51,12 +67,15 @@ bool ThreadPool::PopLocked(Task& task) {
       return true;
     }
     if (stopping_) return false;
-    if (delayed_.empty()) {
-      wake_.Wait(&mu_);
-    } else {
-      wake_.WaitWithDeadline(&mu_, delayed_.begin()->first);
-    }
+    AwaitWakeLocked();
   }
+}
+
+void ThreadPool::AwaitWakeLocked() {
+  Relock relock(mu_);
+  if (delayed_.empty()) return wake_.wait(relock);
+  // Before the first of them another one may come.
+  wake_.wait_for(relock, absl::ToChronoNanoseconds(delayed_.begin()->first - Now()));
 }
 
 void ThreadPool::Run() {

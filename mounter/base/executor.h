@@ -1,5 +1,6 @@
 #pragma once
 
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
@@ -21,7 +22,7 @@ class Executor {
  public:
   virtual ~Executor() = default;
   virtual void Post(Task task) = 0;
-  /// Runs `task` no earlier than `delay` from now.
+  /// Runs `task` no earlier than `delay` from now. A jump of the wall clock changes nothing.
   virtual void PostAfter(absl::Duration delay, Task task) = 0;
 };
 
@@ -42,13 +43,14 @@ class ThreadPool final : public Executor {
  private:
   void Run();
   bool PopLocked(Task& task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AwaitWakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  absl::Mutex mu_;  // Leaf: no task runs under it.
-  absl::CondVar wake_;
+  absl::Mutex mu_;                    // Leaf: no task runs under it.
+  std::condition_variable_any wake_;  // absl::CondVar waits by the wall clock, which jumps.
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::deque<Task> ready_ ABSL_GUARDED_BY(mu_);
-  std::multimap<absl::Time, Task> delayed_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::thread> threads_;  // Fixed at construction.
+  std::multimap<absl::Duration, Task> delayed_ ABSL_GUARDED_BY(mu_);  // By Clock::Elapsed.
+  std::vector<std::thread> threads_;                                  // Fixed at construction.
 };
 
 }  // namespace bucketvol

@@ -24,6 +24,8 @@ class BlockBuffer {
   /// Begins anew. Only while nobody was told of any byte.
   void Restart() { filled_ = 0, checksum_ = 0; }
   uint64_t filled() const { return filled_; }
+  /// CRC-32C of what was filled in.
+  uint32_t checksum() const { return checksum_; }
   absl::Span<const char> bytes(ByteRange range) const { return {unit_.data() + range.begin, range.size()}; }
   /// Whether the bytes are those that arrived. Only once all are there.
   bool Verify() const;

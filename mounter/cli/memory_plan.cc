@@ -32,7 +32,7 @@ MemoryPlan PlanMemory(const VolumeOptions& options, uint64_t cgroup_limit, uint6
   plan.limit = Least(cgroup_limit, options.resource_limit ? options.resource_limit->memory_bytes : 0);
   if (plan.limit == 0) {
     plan.budget = options.memory_budget > 0 ? options.memory_budget
-                                            : std::clamp(machine_memory / 8, 128 * kMiB, 1024 * kMiB);
+                                            : std::clamp(machine_memory / 4, 128 * kMiB, 4096 * kMiB);
     return plan;
   }
   const uint64_t reserve = std::max(plan.limit / 8, 64 * kMiB);

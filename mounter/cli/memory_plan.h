@@ -16,8 +16,8 @@ struct MemoryPlan {
 
 /// The budget is what the option `memory_budget` says, else half of the limit; at most the limit without an
 /// eighth of it, or without 64 MiB if that is more, which the rest of the program needs. Where there is no
-/// limit it is an eighth of the machine's memory, at least 128 MiB and at most 1 GiB. `cgroup_limit`: 0 for
-/// none.
+/// limit it is a quarter of the machine's memory, at least 128 MiB and at most 4 GiB: what is unused is given
+/// back after some seconds. `cgroup_limit`: 0 for none.
 MemoryPlan PlanMemory(const VolumeOptions& options, uint64_t cgroup_limit, uint64_t machine_memory);
 
 /// The least memory limit of this process's cgroup and those above it; 0 when there is none. `root`: where

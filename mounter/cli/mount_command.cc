@@ -86,6 +86,7 @@ std::optional<absl::Status> ReviveDegraded(const VolumeOptions& options, GuardSe
 
 absl::Status PrepareAndLaunch(const VolumeOptions& options, GuardSettings& settings,
                               const UniqueFd& interrupts, Console& console) {
+  CollectRunDirectories(options.run_dir);
   ASSIGN_OR_RETURN(const GuardSurroundings surroundings, GuardSurroundings::Prepare(options, settings));
   return LaunchAndAwait(settings, interrupts, console);
 }

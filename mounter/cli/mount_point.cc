@@ -1,13 +1,17 @@
 #include "mounter/cli/mount_point.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <set>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -16,6 +20,7 @@
 #include "mounter/base/errno_status.h"
 #include "mounter/cli/guard_finder.h"
 #include "mounter/guard/mount_table.h"
+#include "mounter/guard/run_directory.h"
 #include "mounter/guard/small_file.h"
 #include "mounter/index/index_file.h"
 
@@ -36,6 +41,11 @@ std::optional<ImageMount> AsImageMount(const MountEntry& mount) {
   if (!absl::EndsWith(file, name)) return std::nullopt;
   return ImageMount{mount.mount_point, file.substr(0, file.size() - name.size()),
                     absl::StartsWith(mount.source, "/dev/loop") ? "loop" : "file"};
+}
+
+// As RunDirectoryOf makes them.
+bool IsRunDirectoryName(absl::string_view name) {
+  return name.size() == 16 && absl::c_all_of(name, absl::ascii_isxdigit);
 }
 
 }  // namespace
@@ -80,6 +90,18 @@ absl::Status CheckMountPoint(const std::string& path) {
 
 std::string RunDirectoryOf(const std::string& run_dir, const std::string& mount_point) {
   return absl::StrFormat("%s/%016x", run_dir, Crc64(0, mount_point));
+}
+
+void CollectRunDirectories(const std::string& run_dir) {
+  std::set<std::string> kept;
+  for (const ImageMount& mount : FindImageMounts()) kept.insert(RunDirectoryOf(run_dir, mount.mount_point));
+  DIR* entries = opendir(run_dir.c_str());
+  if (entries == nullptr) return;
+  while (const dirent* entry = readdir(entries)) {
+    const std::string path = absl::StrCat(run_dir, "/", entry->d_name);
+    if (IsRunDirectoryName(entry->d_name) && kept.count(path) == 0) RunDirectory::RemoveStale(path);
+  }
+  closedir(entries);
 }
 
 std::vector<ImageMount> FindImageMounts() {

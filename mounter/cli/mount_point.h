@@ -16,6 +16,10 @@ std::string ResolveMountPoint(const std::string& path);
 /// yet.
 absl::Status CheckMountPoint(const std::string& path);
 
+/// Removes from `run_dir` what guards that are dead have left there. A log stays as long as the mount whose
+/// guard wrote it.
+void CollectRunDirectories(const std::string& run_dir);
+
 /// Where the guard of a mount point keeps its files, below `run_dir`.
 std::string RunDirectoryOf(const std::string& run_dir, const std::string& mount_point);
 

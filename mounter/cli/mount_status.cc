@@ -103,4 +103,11 @@ StatusDocument OrphanStatus(absl::string_view mount_point, absl::string_view tra
   return status;
 }
 
+StatusDocument WithMuteGuard(StatusDocument orphan, const GuardProcess& guard) {
+  orphan.state = "degraded";
+  orphan.pid.guard = guard.pid;
+  orphan.last_error = "guard does not answer (stopped?): reads may work; bucketvol umount --force ends both";
+  return orphan;
+}
+
 }  // namespace bucketvol

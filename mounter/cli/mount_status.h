@@ -34,6 +34,9 @@ void AddUsage(const CgroupUsage& usage, StatusDocument& status);
 StatusDocument OrphanStatus(absl::string_view mount_point, absl::string_view transport,
                             const IndexManifest* manifest);
 
+/// Makes that of an OrphanStatus whose guard lives, but does not answer.
+StatusDocument WithMuteGuard(StatusDocument orphan, const GuardProcess& guard);
+
 /// The part of an index's report that the status shows.
 StatusDocument::Index IndexStatus(const IndexReport& report);
 

@@ -17,9 +17,13 @@
 namespace bucketvol {
 namespace {
 
-StatusDocument DescribeOrphan(const ImageMount& mount) {
+// A mount whose guard has not answered.
+StatusDocument DescribeUnanswered(const ImageMount& mount) {
   const auto manifest = ReadIndexManifest(mount.index_directory);
-  return OrphanStatus(mount.mount_point, mount.transport, manifest.ok() ? &*manifest : nullptr);
+  StatusDocument status =
+      OrphanStatus(mount.mount_point, mount.transport, manifest.ok() ? &*manifest : nullptr);
+  const auto guard = FindGuardOf(mount.mount_point);
+  return guard ? WithMuteGuard(std::move(status), *guard) : status;
 }
 
 std::vector<StatusDocument> FindAll(Console& console) {
@@ -36,7 +40,7 @@ std::vector<StatusDocument> FindAll(Console& console) {
                        [&](const StatusDocument& other) { return other.mountpoint == mount.mount_point; });
   };
   for (const ImageMount& mount : FindImageMounts()) {
-    if (!known(mount)) found.push_back(DescribeOrphan(mount));
+    if (!known(mount)) found.push_back(DescribeUnanswered(mount));
   }
   return found;
 }
@@ -47,7 +51,7 @@ absl::StatusOr<StatusDocument> FindOne(const std::string& mount_point) {
     if (status.ok()) return status;
   }
   for (const ImageMount& mount : FindImageMounts()) {
-    if (mount.mount_point == mount_point) return DescribeOrphan(mount);
+    if (mount.mount_point == mount_point) return DescribeUnanswered(mount);
   }
   return absl::NotFoundError(absl::StrCat("not mounted by bucketvol: ", mount_point));
 }

@@ -1,6 +1,7 @@
 #include "mounter/cli/umount_command.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,8 +21,8 @@
 namespace bucketvol {
 namespace {
 
-// The guard gives up a umount that hangs after 10 s, and reports.
-constexpr int kAnswerLimitMs = 30'000;
+// The guard gives up a umount that hangs after 10 s, the end of its connection after 5 s, and reports.
+constexpr int kAnswerLimitMs = 20'000;
 constexpr int kExitLimitMs = 10'000;
 
 absl::Status AnswerOf(const Message& message, Console& console) {
@@ -36,7 +37,12 @@ void AwaitExit(const UniqueFd& process) {
   if (process.valid()) poll(&ended, 1, kExitLimitMs);
 }
 
-// nullopt: the guard died on the way.
+void Kill(const UniqueFd& process) {
+  if (process.valid()) syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+  AwaitExit(process);
+}
+
+// nullopt: the guard died on the way, or had to.
 std::optional<absl::Status> UmountByGuard(const GuardProcess& guard, const UnmountBody& how,
                                           Console& console) {
   const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, guard.pid, 0)));
@@ -48,7 +54,12 @@ std::optional<absl::Status> UmountByGuard(const GuardProcess& guard, const Unmou
     case Channel::Received::kClosed:
       return std::nullopt;
     case Channel::Received::kNothing:
-      return absl::DeadlineExceededError(absl::StrCat("guard of ", guard.mount_point, " does not answer"));
+      if (how.force == 0) {
+        return absl::DeadlineExceededError(
+            absl::StrCat("guard of ", guard.mount_point, " does not answer; umount --force ends it"));
+      }
+      Kill(process);
+      return std::nullopt;
     case Channel::Received::kMessage:
       break;
   }

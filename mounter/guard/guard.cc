@@ -81,6 +81,7 @@ Step Guard::Prepare() {
   if (plan_.transport == Transport::kLoop) RETURN_IF_FAILED(CheckLoopControl());
   ASSIGN_OR_FAIL(RunDirectory directory, RunDirectory::Claim(run_path_));
   run_directory_.emplace(std::move(directory));
+  spare_ = UniqueFd(fcntl(signals_.get(), F_DUPFD_CLOEXEC, 0));
   if (!foreground_) RETURN_IF_FAILED(run_directory_->RedirectErrors());
   log_check_ = MonotonicMs() + kLogCheckMs;
   return StartFirst();
@@ -95,7 +96,6 @@ void Guard::PollOnce() {
   std::vector<Watch> watches = {
       {mount_table_.get(), POLLPRI, &Guard::OnMountTableChange},
       {signals_.get(), POLLIN, &Guard::OnSignal},
-      {run_directory_->listener().get(), POLLIN, &Guard::OnConnect},
   };
   if (control_.open()) watches.push_back({control_.fd(), POLLIN, &Guard::OnControl});
   // The end of a worker first: readers wait for what follows from it, and its last words are read with it.
@@ -108,6 +108,7 @@ void Guard::PollOnce() {
   if (refuser_) watches.push_back({fuse_.device.get(), POLLIN, nullptr});
   if (helper_) watches.push_back({helper_->fd(), POLLIN, &Guard::OnHelper});
   if (finishing_) watches.push_back({finishing_->fd(), POLLIN, &Guard::OnHelperEnd});
+  watches.push_back({run_directory_->listener().get(), POLLIN, &Guard::OnConnect});
 
   std::vector<pollfd> polled;
   polled.reserve(watches.size() + clients_.size());
@@ -139,7 +140,7 @@ void Guard::PollOnce() {
 int Guard::PollTimeout() const {
   int64_t first = log_check_;
   for (const int64_t deadline : {helper_deadline_, worker_deadline_, standby_at_, standby_deadline_,
-                                 progress_check_, detach_deadline_, status_deadline_}) {
+                                 standby_check_, progress_check_, detach_deadline_, status_deadline_}) {
     if (deadline != 0) first = std::min(first, deadline);
   }
   return static_cast<int>(std::clamp<int64_t>(first - MonotonicMs(), 0, kLogCheckMs));
@@ -159,7 +160,8 @@ void Guard::OnTime() {
   if (due(helper_deadline_)) OnHelperLate();
   if (due(worker_deadline_) && worker_) worker_->Kill();
   if (due(standby_at_)) worker_ ? StartStandby() : TakeOver();
-  if (due(standby_deadline_) && standby_) standby_->Kill();
+  if (due(standby_check_)) AskStandby();
+  if (due(standby_deadline_)) KillLateStandby();
   if (due(progress_check_)) CheckProgress();
   if (due(status_deadline_)) AnswerStatus();
   if (due(detach_deadline_)) {

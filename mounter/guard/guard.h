@@ -85,6 +85,7 @@ class Guard {
   void OnAttached(const Message& report);
   void OnUnmounted(const Message& report);
   void OnConnect();
+  void TurnAway();
   void OnClient(Client& client);
   void OnSignal();
   void OnMountTableChange();
@@ -112,6 +113,11 @@ class Guard {
   void FailUpgrade(const std::string& why);
   int64_t ReadyLimitMs() const;
   void DropStandby();
+  void ForgetStandby();
+  /// Makes sure that the one which waits would answer if it were needed.
+  void AwaitStandbyCheck();
+  void AskStandby();
+  void KillLateStandby();
   void WatchProgress();
   /// Kills a worker that makes no progress.
   void CheckProgress();
@@ -143,6 +149,7 @@ class Guard {
   const std::string run_path_;
   std::optional<RunDirectory> run_directory_;
   UniqueFd signals_;
+  UniqueFd spare_;  // Closed to take, and turn away, a client where no descriptor is left.
   UniqueFd mount_table_;
 
   // From the command.
@@ -163,16 +170,17 @@ class Guard {
   std::optional<WorkerProcess> worker_;
   std::optional<WorkerProcess> standby_;
   bool standby_ready_ = false;
-  uint64_t generation_ = 0;  // Of the worker that was started last.
+  bool standby_asked_ = false;  // Whether it still answers; it has not yet.
+  uint64_t generation_ = 0;     // Of the worker that was started last.
   RestartPolicy restarts_{0};
   uint32_t restart_count_ = 0;
-  std::string kill_reason_;  // Why this guard killed the worker.
-  std::string upgrade_;      // The program of a standby that shall take over as soon as it is ready.
-  bool draining_ = false;    // The worker was told to end, and that one waits for it.
-  bool serving_ = false;     // The worker takes requests,
+  std::string upgrade_;    // The program of a standby that shall take over as soon as it is ready.
+  bool draining_ = false;  // The worker was told to end, and that one waits for it.
+  bool serving_ = false;   // The worker takes requests,
   int64_t serving_since_ = 0;
   uint64_t beat_ = 0;  // and its heart beat last
   int64_t beat_since_ = 0;
+  int64_t watched_since_ = 0;              // When the worker was told to serve.
   std::optional<RequestRefuser> refuser_;  // Degraded: there is no worker, and none is on its way.
   std::optional<HelperChild> helper_;      // Mounts in kAttaching, unmounts in every other phase.
   bool helper_given_up_ = false;           // It was late, and the connection was aborted for it.
@@ -193,7 +201,8 @@ class Guard {
   int64_t helper_deadline_ = 0;
   int64_t worker_deadline_ = 0;
   int64_t standby_at_ = 0;        // The next one is started.
-  int64_t standby_deadline_ = 0;  // It is not ready by then: killed.
+  int64_t standby_deadline_ = 0;  // It is not ready, or has not answered, by then: killed.
+  int64_t standby_check_ = 0;
   int64_t progress_check_ = 0;
   int64_t detach_deadline_ = 0;
   int64_t status_deadline_ = 0;

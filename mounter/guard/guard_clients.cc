@@ -1,9 +1,11 @@
 #include "mounter/guard/guard.h"
 
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "mounter/guard/guard_log.h"
@@ -25,10 +27,19 @@ std::string EncodeResult(ResultCode code, const std::string& text) {
 
 void Guard::OnConnect() {
   UniqueFd fd(accept4(run_directory_->listener().get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd.valid() && (errno == EMFILE || errno == ENFILE)) return TurnAway();
   if (!fd.valid()) return;
   Client client{Channel(std::move(fd))};
   const uid_t uid = client.channel.PeerProcess().uid;
   if (uid == 0 || uid == geteuid()) clients_.push_back(std::move(client));
+}
+
+// Who is not taken would be reported again and again.
+void Guard::TurnAway() {
+  spare_.Reset();
+  UniqueFd(accept4(run_directory_->listener().get(), nullptr, nullptr, SOCK_CLOEXEC)).Reset();
+  spare_ = UniqueFd(fcntl(signals_.get(), F_DUPFD_CLOEXEC, 0));
+  GuardLog("warning: a client was turned away: no descriptor is left");
 }
 
 void Guard::OnClient(Client& client) {

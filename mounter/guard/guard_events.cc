@@ -93,9 +93,8 @@ void Guard::OnImage(Message message) {
 
 void Guard::OnWorkerExit() {
   const int64_t served_ms = serving_ ? MonotonicMs() - serving_since_ : 0;
-  std::string how = worker_->Reap();
+  const std::string how = worker_->Reap();
   const bool drained = std::exchange(draining_, false);
-  if (!kill_reason_.empty()) how = std::exchange(kill_reason_, "");
   // What it said last may still lie in the socket.
   Message message;
   while (worker_->channel().open() && worker_->channel().Receive(message) == Channel::Received::kMessage) {

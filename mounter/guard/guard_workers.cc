@@ -18,9 +18,11 @@ constexpr int64_t kShortestReadyLimitMs = 3'000;
 constexpr int64_t kDrainLimitMs = 1'000;
 // A standby that fails to become ready is not what reads wait for.
 constexpr int64_t kStandbyPauseMs = 5'000;
+// What waits for its turn unused may be stopped, or stuck, without anybody noticing.
+constexpr int64_t kStandbyCheckMs = 5'000;
 // A heart beats twice a second. Whoever is starved of CPU that long is as good as stuck.
 constexpr int64_t kStallMs = 10'000;
-// The worker answers what is too old itself; it has so much time to do it.
+// The worker answers what is too old itself; it has so much time to do it, from when it was told to serve.
 constexpr int64_t kOverdueMs = 3'000;
 // A worker that was ready needs no time to begin.
 constexpr int64_t kFirstBeatMs = 3'000;
@@ -103,9 +105,12 @@ void Guard::OnStandbyMessage() {
   if (received == Channel::Received::kNothing) return;
   if (message.Is(MessageType::kWorkerFailed)) {
     last_words_ = message.Strings(1)[0];
+  } else if (message.Is(MessageType::kWorkerStatusReply)) {
+    standby_asked_ = false;
+    AwaitStandbyCheck();
   } else if (message.Is(MessageType::kReady)) {
     standby_ready_ = true;
-    standby_deadline_ = 0;
+    AwaitStandbyCheck();
     if (!worker_ && standby_at_ == 0) return Promote();
     if (!worker_ || upgrade_.empty()) return;
     draining_ = true;
@@ -116,9 +121,9 @@ void Guard::OnStandbyMessage() {
 
 void Guard::OnStandbyExit() {
   const std::string how = standby_->Reap();
-  const bool was_ready = std::exchange(standby_ready_, false);
+  const bool was_ready = standby_ready_;
   standby_.reset();
-  standby_deadline_ = 0;
+  ForgetStandby();
   const std::string why = last_words_.empty() ? how : how + ": " + std::exchange(last_words_, "");
   if (!upgrade_.empty()) FailUpgrade("the new worker ended before it was ready: " + why);
   if (draining_) return;  // The end of the other one is seen next.
@@ -135,7 +140,7 @@ void Guard::TakeOver() {
 void Guard::Promote() {
   worker_.emplace(std::move(*standby_));
   standby_.reset();
-  standby_ready_ = false;
+  ForgetStandby();
   if (!upgrade_.empty()) {
     worker_program_ = std::exchange(upgrade_, "");
     program_lock_ = std::move(upgrade_lock_);
@@ -196,15 +201,39 @@ void Guard::OnRefusable() {
 }
 
 void Guard::DropStandby() {
-  standby_at_ = standby_deadline_ = 0;
-  standby_ready_ = false;
+  standby_at_ = 0;
+  ForgetStandby();
   if (standby_) standby_->KillAndAwait();
   standby_.reset();
 }
 
+void Guard::ForgetStandby() {
+  standby_ready_ = standby_asked_ = false;
+  standby_deadline_ = standby_check_ = 0;
+}
+
+void Guard::AwaitStandbyCheck() {
+  standby_deadline_ = 0;
+  standby_check_ = MonotonicMs() + std::min(kStandbyCheckMs, request_limit_ms_);
+}
+
+// Any question does that any version answers.
+void Guard::AskStandby() {
+  if (!standby_) return;
+  standby_asked_ = true;
+  standby_deadline_ = MonotonicMs() + std::min(kStallMs, request_limit_ms_);
+  (void)standby_->channel().Send(EncodeMessage(MessageType::kWorkerStatus, WorkerStatusBody{})).ok();
+}
+
+void Guard::KillLateStandby() {
+  if (!standby_) return;
+  if (standby_asked_) return standby_->KillFor("killed, because it did not answer");
+  standby_->KillFor("killed, because it was not ready after " + Seconds(ReadyLimitMs()));
+}
+
 void Guard::WatchProgress() {
   beat_ = slots_->header().beat.load(std::memory_order_relaxed);
-  beat_since_ = progress_check_ = MonotonicMs();
+  beat_since_ = watched_since_ = progress_check_ = MonotonicMs();
 }
 
 void Guard::CheckProgress() {
@@ -215,10 +244,7 @@ void Guard::CheckProgress() {
     if (worker_deadline_ == 0) worker_deadline_ = now + kSeesEndMs;
     return;
   }
-  if (const std::string stall = StallOf(now); !stall.empty()) {
-    kill_reason_ = stall;
-    return worker_->Kill();
-  }
+  if (const std::string stall = StallOf(now); !stall.empty()) return worker_->KillFor(stall);
   if (serving_ && phase_ != Phase::kDetaching)
     progress_check_ = now + std::max(std::min(kStallMs, request_limit_ms_) / 4, kShortestCheckMs);
 }
@@ -234,7 +260,7 @@ std::string Guard::StallOf(int64_t now) {
     return "killed, because it made no progress for " + Seconds(now - beat_since_);
   for (const uint32_t index : slots_->Taken()) {
     const int64_t taken_ms = slots_->slot(index).taken_ms.load(std::memory_order_relaxed);
-    if (taken_ms != 0 && now - taken_ms > request_limit_ms_ + kOverdueMs)
+    if (taken_ms != 0 && now - std::max(taken_ms + request_limit_ms_, watched_since_) > kOverdueMs)
       return "killed, because a request was not answered for " + Seconds(now - taken_ms);
   }
   return "";

@@ -94,19 +94,24 @@ void SetReadAheadOfNew(const std::set<std::string>& before, uint32_t read_ahead_
   }
 }
 
+// Kernels before 6.12 do not know the option, and look for a block device.
+Failure WithoutFileTransport(Failure failure) {
+  failure.text += "; transport=file needs Linux 6.12 and an index on a disk file system: use transport=loop";
+  return failure;
+}
+
 Outcome<UniqueFd> MountOverFiles(const ImagePlan& plan, const UniqueFd& fuse_mount) {
   const std::set<std::string> before = ErofsBackingDevices();
   ASSIGN_OR_FAIL(FsContext context, FsContext::Open("erofs"));
+  if (auto set = context.SetFlag("directio"); !set.ok())
+    return WithoutFileTransport(std::move(set.failure()));
   RETURN_IF_FAILED(context.Set("source", plan.meta_path));
   const std::string directory = "/proc/self/fd/" + std::to_string(fuse_mount.get()) + "/";
   for (uint32_t i = 0; i < plan.devices; ++i)
     RETURN_IF_FAILED(context.Set("device", directory + DataName(i)));
-  RETURN_IF_FAILED(context.SetFlag("directio"));
   auto mount = CreateErofs(context);
-  if (!mount.ok() && mount.failure().error == ENOTBLK) {
-    mount.failure().text +=
-        "; transport=file needs Linux 6.12 and an index on a disk file system: use transport=loop";
-  }
+  if (!mount.ok() && mount.failure().error == ENOTBLK)
+    return WithoutFileTransport(std::move(mount.failure()));
   if (mount.ok()) SetReadAheadOfNew(before, plan.read_ahead_kb);
   return mount;
 }

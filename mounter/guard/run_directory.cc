@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +12,10 @@
 
 namespace bucketvol {
 namespace {
+
+// Whoever looks for directories of dead guards holds a lock for microseconds only.
+constexpr int kAttempts = 20;
+constexpr timespec kPause{0, 5'000'000};
 
 std::string LockIn(const std::string& path) { return path + "/lock"; }
 
@@ -21,15 +26,20 @@ bool IsTheFileAt(const UniqueFd& fd, const std::string& path) {
          open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
 }
 
+bool TryLock(const UniqueFd& lock) { return flock(lock.get(), LOCK_EX | LOCK_NB) == 0; }
+
+bool LockSoon(const UniqueFd& lock) {
+  for (int attempt = 1; attempt < kAttempts && !TryLock(lock); ++attempt) nanosleep(&kPause, nullptr);
+  return TryLock(lock);
+}
+
 Outcome<UniqueFd> TakeLock(const std::string& path) {
   while (true) {
     RETURN_IF_FAILED(MakePrivateDirectory(path));
     UniqueFd lock(open(LockIn(path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!lock.valid() && errno == ENOENT) continue;  // Its last owner was just removing the directory.
     if (!lock.valid()) return SystemFailure(errno, "open " + LockIn(path));
-    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-      return Failure{EBUSY, "mount point is busy: another guard holds " + path};
-    }
+    if (!LockSoon(lock)) return Failure{EBUSY, "mount point is busy: another guard holds " + path};
     if (IsTheFileAt(lock, LockIn(path))) return lock;
   }
 }
@@ -53,6 +63,14 @@ Outcome<RunDirectory> RunDirectory::Claim(const std::string& path) {
   RunDirectory directory(path, std::move(lock), listener.ok() ? std::move(listener.value()) : UniqueFd());
   if (!listener.ok()) return std::move(listener.failure());
   return directory;
+}
+
+void RunDirectory::RemoveStale(const std::string& path) {
+  UniqueFd lock(open(LockIn(path).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  // The lock is made first and removed last: without it there is nothing else.
+  if (!lock.valid() && errno == ENOENT) rmdir(path.c_str());
+  if (!lock.valid() || !TryLock(lock) || !IsTheFileAt(lock, LockIn(path))) return;
+  const RunDirectory stale(path, std::move(lock), UniqueFd());
 }
 
 RunDirectory::~RunDirectory() {

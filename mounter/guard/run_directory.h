@@ -15,6 +15,10 @@ class RunDirectory {
   /// A Failure with EBUSY: a live guard has it.
   static Outcome<RunDirectory> Claim(const std::string& path);
 
+  /// Removes what a dead guard left at `path`. Leaves alone what a live one has, and what is none of a
+  /// guard's.
+  static void RemoveStale(const std::string& path);
+
   RunDirectory(RunDirectory&&) = default;
   RunDirectory& operator=(RunDirectory&&) = delete;
   ~RunDirectory();

@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "mounter/guard/guard_log.h"
 #include "mounter/guard/helper_child.h"
@@ -74,6 +75,11 @@ WorkerProcess::~WorkerProcess() {
 
 void WorkerProcess::Kill() const { kill(pid_, SIGKILL); }
 
+void WorkerProcess::KillFor(std::string why) {
+  kill_reason_ = std::move(why);
+  Kill();
+}
+
 void WorkerProcess::KillAndAwait() {
   Kill();
   pollfd ended{pidfd_.get(), POLLIN, 0};
@@ -86,6 +92,7 @@ std::string WorkerProcess::Reap() {
   int status = 0;
   waitpid(pid_, &status, 0);
   pidfd_.Reset();
+  if (!kill_reason_.empty()) return kill_reason_;
   if (WIFSIGNALED(status)) {
     return "signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
   }

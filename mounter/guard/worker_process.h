@@ -32,9 +32,11 @@ class WorkerProcess {
   /// Asks it to clean up and end: the end of the socket is the sign.
   void Dismiss() { channel_.Close(); }
   void Kill() const;
+  /// Kills it for a reason, which Reap tells instead of the signal.
+  void KillFor(std::string why);
   /// Kills it and waits a moment for its end, so that what it holds is free.
   void KillAndAwait();
-  /// Takes the exit of an ended process: "exit code 1", "signal 9 (Killed)".
+  /// Takes the exit of an ended process: "exit code 1", "signal 9 (Killed)", or why it was killed.
   std::string Reap();
 
  private:
@@ -44,6 +46,7 @@ class WorkerProcess {
   pid_t pid_;
   UniqueFd pidfd_;  // Invalid once reaped or moved from.
   Channel channel_;
+  std::string kill_reason_;
 };
 
 /// Keeps this process from the kernel's memory killer as far as it may.

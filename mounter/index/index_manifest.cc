@@ -1,20 +1,17 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "mounter/base/coding.h"
-#include "mounter/base/crc.h"
+#include "mounter/base/status_macros.h"
 #include "mounter/index/erofs_format.h"
 #include "mounter/index/index_file.h"
+#include "mounter/index/sealed_file.h"
 
 // The manifest's bytes; FORMAT.md describes them. Writer and reader walk the same list of fields.
 namespace bucketvol {
 namespace {
 
-constexpr absl::string_view kMagic = "BVINDEX\n";
-constexpr size_t kVersionAt = 8;
-constexpr size_t kChecksumAt = 12;
-constexpr size_t kHeaderBytes = 16;
+constexpr SealedFormat kFormat = {"index manifest", "BVINDEX\n", kIndexVersion};
 constexpr size_t kBuildIdBytes = 16;
 constexpr int64_t kBillion = 1'000'000'000;
 
@@ -116,38 +113,28 @@ void WalkManifest(Codec& codec, Manifest& manifest) {
   WalkReport(codec, manifest.report);
 }
 
-absl::Status Damaged(absl::string_view what) {
-  return absl::DataLossError(absl::StrCat("index manifest is damaged: ", what));
-}
-
 }  // namespace
 
 std::string EncodeIndexManifest(const IndexManifest& manifest) {
-  std::string bytes(kMagic);
-  AppendLittle(bytes, kIndexVersion);
-  AppendLittle(bytes, uint32_t{0});
+  std::string bytes = SealedHead(kFormat);
   Writer writer(bytes);
   WalkManifest(writer, manifest);
   writer.Field(manifest.report.built_at - absl::UnixEpoch());
-  StoreLittle(&bytes[kChecksumAt], Crc32c(0, bytes));
+  Seal(bytes);
   return bytes;
 }
 
 absl::StatusOr<IndexManifest> DecodeIndexManifest(absl::string_view bytes) {
-  if (bytes.size() < kHeaderBytes || bytes.substr(0, kMagic.size()) != kMagic) return Damaged("no header");
+  RETURN_IF_ERROR(CheckFormat(kFormat, bytes));
+  RETURN_IF_ERROR(CheckSeal(kFormat, bytes));
   IndexManifest manifest;
-  manifest.version = LoadLittle<uint32_t>(bytes.data() + kVersionAt);
-  if (manifest.version != kIndexVersion) {
-    return absl::FailedPreconditionError(absl::StrCat("index has another version: ", manifest.version));
-  }
-  std::string copy(bytes);
-  StoreLittle(&copy[kChecksumAt], uint32_t{0});
-  if (Crc32c(0, copy) != LoadLittle<uint32_t>(bytes.data() + kChecksumAt)) return Damaged("checksum");
-  Reader reader(bytes.substr(kHeaderBytes));
+  manifest.version = kIndexVersion;
+  Reader reader(bytes.substr(kSealedHeadBytes));
   WalkManifest(reader, manifest);
   absl::Duration built_at;
   reader.Field(built_at);
-  if (!reader.ok() || !reader.at_end() || manifest.build_id.size() != kBuildIdBytes) return Damaged("fields");
+  if (!reader.ok() || !reader.at_end() || manifest.build_id.size() != kBuildIdBytes)
+    return DamagedFile(kFormat, "fields");
   manifest.report.built_at = absl::UnixEpoch() + built_at;
   manifest.report.image_bytes = manifest.meta_bytes;
   return manifest;

@@ -1,32 +1,22 @@
 #include "mounter/index/listing_hints.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "mounter/base/coding.h"
-#include "mounter/base/crc.h"
 #include "mounter/base/file.h"
 #include "mounter/base/status_macros.h"
+#include "mounter/index/common_prefix.h"
+#include "mounter/index/sealed_file.h"
 #include "mounter/index/staged_file.h"
 
 namespace bucketvol {
 namespace {
 
-constexpr absl::string_view kMagic = "BVHINTS\n";
-constexpr uint32_t kVersion = 1;
-constexpr size_t kVersionAt = 8;
-constexpr size_t kChecksumAt = 12;
-constexpr size_t kHeaderBytes = 16;
+constexpr SealedFormat kFormat = {"listing hints", "BVHINTS\n", 1};
 constexpr size_t kMostFileBytes = 4 << 20;
 
 void AppendString(std::string& out, absl::string_view text) {
   AppendVarint(out, text.size());
   out.append(text.data(), text.size());
-}
-
-size_t CommonPrefix(absl::string_view a, absl::string_view b) {
-  const size_t most = std::min(a.size(), b.size());
-  return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + most, b.begin()).first - a.begin());
 }
 
 bool TakeNumber(absl::string_view& in, uint64_t most, uint64_t& out) {
@@ -69,9 +59,7 @@ bool TakeAll(absl::string_view in, ListingHints& hints) {
 }  // namespace
 
 std::string EncodeListingHints(const ListingHints& hints) {
-  std::string bytes(kMagic);
-  AppendLittle(bytes, kVersion);
-  AppendLittle(bytes, uint32_t{0});
+  std::string bytes = SealedHead(kFormat);
   AppendString(bytes, hints.source);
   AppendString(bytes, hints.endpoint);
   AppendString(bytes, hints.prefix);
@@ -85,26 +73,15 @@ std::string EncodeListingHints(const ListingHints& hints) {
     AppendString(bytes, absl::string_view(point).substr(shared));
     before = point;
   }
-  StoreLittle(&bytes[kChecksumAt], Crc32c(0, bytes));
+  Seal(bytes);
   return bytes;
 }
 
 absl::StatusOr<ListingHints> DecodeListingHints(absl::string_view bytes) {
-  if (bytes.size() < kHeaderBytes || bytes.substr(0, kMagic.size()) != kMagic) {
-    return absl::DataLossError("listing hints are damaged: no header");
-  }
-  const auto version = LoadLittle<uint32_t>(bytes.data() + kVersionAt);
-  if (version != kVersion) {
-    return absl::FailedPreconditionError(absl::StrCat("listing hints have another version: ", version));
-  }
-  std::string copy(bytes);
-  StoreLittle(&copy[kChecksumAt], uint32_t{0});
-  if (Crc32c(0, copy) != LoadLittle<uint32_t>(bytes.data() + kChecksumAt)) {
-    return absl::DataLossError("listing hints are damaged: checksum");
-  }
+  RETURN_IF_ERROR(CheckFormat(kFormat, bytes));
+  RETURN_IF_ERROR(CheckSeal(kFormat, bytes));
   ListingHints hints;
-  if (!TakeAll(bytes.substr(kHeaderBytes), hints))
-    return absl::DataLossError("listing hints are damaged: fields");
+  if (!TakeAll(bytes.substr(kSealedHeadBytes), hints)) return DamagedFile(kFormat, "fields");
   return hints;
 }
 

@@ -23,9 +23,7 @@ namespace format = table_format;
 constexpr size_t kMostDevices = 32;
 static_assert(erofs::kMaxDevices <= kMostDevices);
 
-absl::Status Damaged(absl::string_view what) {
-  return absl::DataLossError(absl::StrCat("object table is damaged: ", what));
-}
+absl::Status Damaged(absl::string_view what) { return DamagedFile(format::kFormat, what); }
 
 struct Row {
   EtagKind etag_kind;

@@ -23,9 +23,7 @@ constexpr uint64_t kMostBlockBytes = 16 << 20;
 // Entries that a search reads at once in its end: one read of a page or two.
 constexpr uint64_t kEntriesAtOnce = 64;
 
-absl::Status Damaged(absl::string_view what) {
-  return absl::DataLossError(absl::StrCat("object table is damaged: ", what));
-}
+absl::Status Damaged(absl::string_view what) { return DamagedFile(format::kFormat, what); }
 
 }  // namespace
 
@@ -77,19 +75,12 @@ absl::Status TableBlocks::ReadHeader(uint64_t file_size) {
   std::string bytes(format::kHeaderBytes, '\0');
   if (file_size < bytes.size()) return Damaged("no header");
   RETURN_IF_ERROR(Read(0, absl::MakeSpan(bytes)));
-  if (absl::string_view(bytes).substr(0, format::kMagic.size()) != format::kMagic)
-    return Damaged("no header");
-  const auto version = LoadLittle<uint32_t>(&bytes[format::kVersionAt]);
-  if (version != format::kVersion) {
-    return absl::FailedPreconditionError(absl::StrCat("object table has another version: ", version));
-  }
+  RETURN_IF_ERROR(CheckFormat(format::kFormat, bytes));
   const auto prefix_bytes = LoadLittle<uint32_t>(&bytes[format::kPrefixBytesAt]);
   if (prefix_bytes > file_size - format::kHeaderBytes) return Damaged("prefix");
   bytes.resize(format::kHeaderBytes + prefix_bytes);
   RETURN_IF_ERROR(Read(format::kHeaderBytes, absl::MakeSpan(bytes).subspan(format::kHeaderBytes)));
-  const auto checksum = LoadLittle<uint32_t>(&bytes[format::kChecksumAt]);
-  StoreLittle(&bytes[format::kChecksumAt], uint32_t{0});
-  if (Crc32c(0, bytes) != checksum) return Damaged("header checksum");
+  RETURN_IF_ERROR(CheckSeal(format::kFormat, bytes));
   header_.build_id = bytes.substr(format::kBuildIdAt, format::kBuildIdBytes);
   header_.rows = LoadLittle<uint64_t>(&bytes[format::kRowsAt]);
   header_.index_offset = LoadLittle<uint64_t>(&bytes[format::kIndexOffsetAt]);

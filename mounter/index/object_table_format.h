@@ -2,20 +2,18 @@
 
 #include <cstdint>
 
-#include "absl/strings/string_view.h"
+#include "mounter/index/sealed_file.h"
 
 // The bytes of the object table; FORMAT.md describes them.
 namespace bucketvol::table_format {
 
-inline constexpr absl::string_view kMagic = "BVOBJTBL";
-inline constexpr uint32_t kVersion = 1;
+// The header with the key prefix is sealed.
+inline constexpr SealedFormat kFormat = {"object table", "BVOBJTBL", 1};
 
 inline constexpr uint64_t kRowsPerBlock = 64;
 
 // Header fields. The key prefix follows the header, the first block of rows follows the prefix.
-inline constexpr size_t kVersionAt = 8;
-inline constexpr size_t kChecksumAt = 12;
-inline constexpr size_t kBuildIdAt = 16;
+inline constexpr size_t kBuildIdAt = kSealedHeadBytes;
 inline constexpr size_t kBuildIdBytes = 16;
 inline constexpr size_t kRowsAt = 32;
 inline constexpr size_t kIndexOffsetAt = 40;

@@ -161,16 +161,15 @@ absl::Status ObjectTableWriter::WriteIndex() {
 }
 
 absl::Status ObjectTableWriter::WriteHeader(absl::string_view build_id) {
-  std::string header(format::kHeaderBytes, '\0');
-  header.replace(0, format::kMagic.size(), format::kMagic.data(), format::kMagic.size());
-  StoreLittle(&header[format::kVersionAt], format::kVersion);
+  std::string header = SealedHead(format::kFormat);
+  header.resize(format::kHeaderBytes);
   header.replace(format::kBuildIdAt, format::kBuildIdBytes, build_id.data(), format::kBuildIdBytes);
   StoreLittle(&header[format::kRowsAt], rows_);
   StoreLittle(&header[format::kIndexOffsetAt], index_offset_);
   StoreLittle(&header[format::kDevicesAt], static_cast<uint32_t>(cursors_.size()));
   StoreLittle(&header[format::kPrefixBytesAt], static_cast<uint32_t>(prefix_.size()));
   header.append(prefix_);
-  StoreLittle(&header[format::kChecksumAt], Crc32c(0, header));
+  Seal(header);
   return file_.WriteAt(header, 0);
 }
 

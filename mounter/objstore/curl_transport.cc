@@ -8,7 +8,7 @@
 #include "mounter/base/file.h"
 #include "mounter/base/status_macros.h"
 #include "mounter/objstore/address_book.h"
-#include "mounter/objstore/curl_loop.h"
+#include "mounter/objstore/http_loop.h"
 
 namespace bucketvol {
 namespace {
@@ -19,7 +19,7 @@ class CurlTransport final : public HttpTransport {
       : settings_(settings), clock_(clock), addresses_(clock) {}
 
   absl::Status StartLoop() {
-    ASSIGN_OR_RETURN(std::unique_ptr<HttpLoop> loop, MakeCurlLoop(settings_, clock_, addresses_));
+    ASSIGN_OR_RETURN(std::unique_ptr<HttpLoop> loop, MakeHttpLoop(settings_, clock_, addresses_));
     loops_.push_back(std::move(loop));
     return absl::OkStatus();
   }

@@ -1,127 +1,98 @@
 #include "mounter/prefetch/format_hints.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "mounter/base/coding.h"
+#include "mounter/prefetch/safetensors_header.h"
+#include "mounter/prefetch/zip_directory.h"
 
 namespace bucketvol {
 
 namespace {
 
-constexpr uint64_t kProbe = 1 << 20;
-constexpr uint64_t kLengthBytes = 8;
-constexpr uint64_t kLeastPart = 1 << 20;
+constexpr uint64_t kTail = 1 << 20;
 
-// Collects the offsets of {"name": {"data_offsets": [begin, end], …}, …} as the parser goes; keeps nothing
-// else. Returning false ends the parse.
-class OffsetCollector : public nlohmann::json_sax<nlohmann::json> {
+class SafetensorsHints final : public FormatHints {
  public:
-  const std::vector<uint64_t>& offsets() const { return offsets_; }
+  // The length, and the first byte of the JSON.
+  explicit SafetensorsHints(uint64_t object_size) : FormatHints(object_size, {{0, 9}}) {}
 
-  bool number_unsigned(number_unsigned_t value) override {
-    if (in_offsets_) offsets_.push_back(value);
-    return true;
-  }
-  bool key(string_t& name) override {
-    offsets_next_ = depth_ == 2 && name == "data_offsets";
-    return true;
-  }
-  bool start_object(std::size_t) override { return Enter(); }
-  bool end_object() override { return Leave(); }
-  bool start_array(std::size_t) override {
-    in_offsets_ = offsets_next_;
-    return Enter();
-  }
-  bool end_array() override {
-    in_offsets_ = false;
-    return Leave();
-  }
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return !in_offsets_; }
-  bool number_float(number_float_t, const string_t&) override { return !in_offsets_; }
-  bool string(string_t&) override { return !in_offsets_; }
-  bool binary(binary_t&) override { return true; }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
-    return false;
+  Advice Take(ByteRange range, absl::string_view bytes) override {
+    wanted_.clear();
+    if (range.size() > 9) return {{}, SafetensorsHeader::Boundaries(bytes, size_).value_or(NoParts())};
+    const std::optional<ByteRange> header = SafetensorsHeader::Range(bytes, size_);
+    if (!header || header->size() <= 9 || bytes[8] != '{') return {};
+    wanted_ = {*header};
+    return {{*header}, {}};
   }
 
  private:
-  // A header is three levels deep.
-  static constexpr int kMostDepth = 8;
-
-  bool Enter() {
-    offsets_next_ = false;
-    return ++depth_ <= kMostDepth;
-  }
-  bool Leave() {
-    --depth_;
-    return true;
-  }
-
-  std::vector<uint64_t> offsets_;
-  int depth_ = 0;
-  bool offsets_next_ = false;
-  bool in_offsets_ = false;
+  static std::vector<uint64_t> NoParts() { return {}; }
 };
 
-// Leaves out what is less than a part behind the one before; keeps the last.
-void PutTogether(std::vector<uint64_t>& offsets) {
-  std::sort(offsets.begin(), offsets.end());
-  std::vector<uint64_t> kept;
-  for (const uint64_t offset : offsets) {
-    if (kept.empty() || offset - kept.back() >= kLeastPart) kept.push_back(offset);
+// Readers look at the first bytes of an archive, then at its end; or at the end alone.
+class ZipHints final : public FormatHints {
+ public:
+  explicit ZipHints(uint64_t object_size)
+      : FormatHints(object_size, {{0, 4}, {object_size - ZipDirectory::kEndBytes, object_size}}) {}
+
+  Advice Take(ByteRange range, absl::string_view bytes) override {
+    const bool at_end = range.end == size_;
+    wanted_ = {{size_ - ZipDirectory::kEndBytes, size_}};
+    if (range.begin == 0) return TakeHead(bytes);
+    wanted_.clear();
+    if (!at_end) return {{}, ZipDirectory::Boundaries(bytes, range).value_or(std::vector<uint64_t>())};
+    const std::optional<ByteRange> directory = ZipDirectory::Range(bytes, size_);
+    if (!directory) return {};
+    wanted_ = {*directory};
+    return {{*directory}, {}};
   }
-  if (kept.size() > 1 && offsets.back() != kept.back()) kept.back() = offsets.back();
-  offsets = std::move(kept);
-}
+
+ private:
+  Advice TakeHead(absl::string_view bytes) {
+    if (ZipDirectory::BeginsOne(bytes)) return {{{size_ - kTail, size_}}, {}};
+    wanted_.clear();
+    return {};
+  }
+};
+
+// "PAR1", columns, footer, its length in 4 bytes, "PAR1" (https://parquet.apache.org/docs/file-format/).
+class ParquetHints final : public FormatHints {
+ public:
+  explicit ParquetHints(uint64_t object_size)
+      : FormatHints(object_size, {{0, 4}, {object_size - 8, object_size}}) {}
+
+  Advice Take(ByteRange range, absl::string_view bytes) override {
+    wanted_.clear();
+    if (!absl::EndsWith(bytes, "PAR1")) return {};
+    if (range.begin == 0) {
+      wanted_ = {{size_ - 8, size_}};
+      return {{{size_ - kTail, size_}}, {}};
+    }
+    const uint64_t footer = LoadLittle<uint32_t>(bytes.data());
+    if (footer > kLongestFooter || footer + 12 > size_) return {};
+    return {{{size_ - 8 - footer, size_}}, {}};
+  }
+
+ private:
+  static constexpr uint64_t kLongestFooter = 16 << 20;
+};
 
 }  // namespace
 
-Format FormatOf(absl::string_view key) {
+std::unique_ptr<FormatHints> FormatHints::For(absl::string_view key, uint64_t object_size) {
+  if (object_size < kTail) return nullptr;
   const std::string name = absl::AsciiStrToLower(key.substr(key.size() - std::min<size_t>(key.size(), 16)));
-  if (absl::EndsWith(name, ".safetensors")) return Format::kSafetensors;
-  if (absl::EndsWith(name, ".gguf")) return Format::kHeadFirst;
-  for (const char* ending : {".pt", ".pth", ".bin", ".npz", ".zip", ".parquet"}) {
-    if (absl::EndsWith(name, ending)) return Format::kHeadAndTail;
+  if (absl::EndsWith(name, ".safetensors")) return std::make_unique<SafetensorsHints>(object_size);
+  if (absl::EndsWith(name, ".parquet")) return std::make_unique<ParquetHints>(object_size);
+  for (const char* ending : {".pt", ".pth", ".ckpt", ".bin", ".npz", ".zip"}) {
+    if (absl::EndsWith(name, ending)) return std::make_unique<ZipHints>(object_size);
   }
-  return Format::kUnknown;
-}
-
-std::vector<ByteRange> FirstTouchRanges(Format format, uint64_t object_size) {
-  const ByteRange head{0, std::min(kProbe, object_size)};
-  if (format == Format::kUnknown || head.empty()) return {};
-  if (format != Format::kHeadAndTail || object_size <= kProbe) return {head};
-  return {head, {std::max(kProbe, object_size - kProbe), object_size}};
-}
-
-std::optional<ByteRange> SafetensorsHeader::Range(absl::string_view first_bytes, uint64_t object_size) {
-  if (first_bytes.size() < kLengthBytes) return std::nullopt;
-  const auto length = LoadLittle<uint64_t>(first_bytes.data());
-  if (length < 2 || length > kMaxHeaderBytes || length + kLengthBytes > object_size) return std::nullopt;
-  return ByteRange{0, kLengthBytes + length};
-}
-
-std::optional<std::vector<uint64_t>> SafetensorsHeader::Boundaries(absl::string_view header,
-                                                                   uint64_t object_size) {
-  const std::optional<ByteRange> range = Range(header, object_size);
-  if (!range || header.size() < range->end) return std::nullopt;
-  const absl::string_view json = header.substr(kLengthBytes, range->end - kLengthBytes);
-  OffsetCollector collector;
-  if (json.front() != '{' || !nlohmann::json::sax_parse(json.begin(), json.end(), &collector))
-    return std::nullopt;
-  std::vector<uint64_t> offsets = collector.offsets();
-  for (uint64_t& offset : offsets) {
-    if (offset > object_size - range->end) return std::nullopt;
-    offset += range->end;
-  }
-  if (offsets.empty()) return std::nullopt;
-  PutTogether(offsets);
-  return offsets;
+  return nullptr;
 }
 
 }  // namespace bucketvol

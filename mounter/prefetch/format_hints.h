@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -9,33 +10,38 @@
 
 namespace bucketvol {
 
-/// What the name of an object tells about how it will be read. Advice only.
-enum class Format {
-  kUnknown,
-  kSafetensors,  // A header at the beginning tells where the tensors are.
-  kHeadFirst,    // GGUF: everything about the file is at its beginning.
-  kHeadAndTail,  // ZIP and its kin (.pt .bin .npz .zip), Parquet: read from the end.
-};
-Format FormatOf(absl::string_view key);
-
-/// Bytes to fetch in parallel at the first touch of a large object, whatever was touched; empty if the format
-/// tells nothing.
-std::vector<ByteRange> FirstTouchRanges(Format format, uint64_t object_size);
-
-/// Reads the header of a safetensors file (8 bytes of length, little-endian; JSON of that length;
-/// https://huggingface.co/docs/safetensors).
-class SafetensorsHeader {
+/// Tells from bytes of a file that somebody reads what will be read next: from the header of a safetensors
+/// file, the directory of a ZIP archive (those of torch.save and numpy.savez are), the footer of a Parquet
+/// file. (A GGUF file is read from its beginning, as any other is.)
+///
+/// Has nothing fetched to find out: it names places, and once readers have had their bytes fetched it tells
+/// what follows. A file that is not what its name says gives itself away there and costs nothing.
+///
+/// Thread-compatible.
+class FormatHints {
  public:
-  static constexpr uint64_t kMaxHeaderBytes = 16 << 20;
+  /// What was found out.
+  struct Advice {
+    std::vector<ByteRange> ahead;      // Will be read soon.
+    std::vector<uint64_t> boundaries;  // For StreamTable::SetBoundaries; empty: nothing new.
+  };
 
-  /// The range of the whole header, told by the first 8 bytes of an object; nullopt when it cannot be one or
-  /// is longer than kMaxHeaderBytes.
-  static std::optional<ByteRange> Range(absl::string_view first_bytes, uint64_t object_size);
+  /// The hints for an object of that name; null when it tells nothing.
+  static std::unique_ptr<FormatHints> For(absl::string_view key, uint64_t object_size);
+  virtual ~FormatHints() = default;
 
-  /// The offsets in the object where tensors begin, and the end of the last: ascending, without repetition.
-  /// Small tensors are put together: two offsets are 1 MiB apart at least. `header` holds the bytes of
-  /// Range(). nullopt when it is malformed or does not fit the object.
-  static std::optional<std::vector<uint64_t>> Boundaries(absl::string_view header, uint64_t object_size);
+  /// Places to be looked at, each by itself, once all its bytes are there. None: there is nothing more to
+  /// tell.
+  const std::vector<ByteRange>& wanted() const { return wanted_; }
+  /// Takes the bytes of one of wanted(), which become others.
+  virtual Advice Take(ByteRange range, absl::string_view bytes) = 0;
+
+ protected:
+  FormatHints(uint64_t object_size, std::vector<ByteRange> wanted)
+      : size_(object_size), wanted_(std::move(wanted)) {}
+
+  const uint64_t size_;
+  std::vector<ByteRange> wanted_;
 };
 
 }  // namespace bucketvol

@@ -22,6 +22,8 @@ constexpr absl::Duration kIdle = absl::Seconds(9);  // With a look each second: 
 constexpr absl::Duration kLeftBehind = absl::Seconds(1);
 // A gap is read through when a request of its own would cost as much.
 constexpr uint64_t kReadThrough = 1 << 20;
+constexpr uint64_t kLongestPiece = 16 << 20;             // Fetched at the first touch of a piece.
+constexpr uint64_t kLargestSwept = uint64_t{256} << 30;  // The notes about it take 4 MiB.
 
 }  // namespace
 
@@ -34,7 +36,7 @@ class StreamTable::Impl {
         strides_(size),
         sweep_(size) {}
 
-  Plan Note(StreamRead read);
+  Plan Note(StreamRead read, uint64_t object_limit);
   void Refused(ByteRange range);
   void SetBoundaries(std::vector<uint64_t> offsets) { boundaries_ = std::move(offsets); }
   std::vector<ByteRange> Abandoned(absl::Duration now);
@@ -62,10 +64,13 @@ class StreamTable::Impl {
   void Turn(Slot& slot, const StreamRead& read, Plan& plan);
   void NoteIn(Slot& slot, const StreamRead& read, Plan& plan);
   void NoteJump(const StreamRead& read, const Slot* match);
+  void BeginNotes();
+  void NotePlan(const StreamRead& read, Plan& plan);
   uint64_t NextRun(const Slot& of, absl::Duration now) const;
-  bool WantWhole(const StreamRead& read);
-  void PlanBeyond(const StreamRead& read, Plan& plan);
-  std::optional<uint64_t> PartEnd(uint64_t offset) const;
+  bool WantWhole();
+  std::optional<uint64_t> PartEnd(ByteRange read) const;
+  uint64_t UsualPiece() const;
+  uint64_t PieceEnd(const StreamRead& read, uint64_t object_limit) const;
   Slot& Place(Slot slot);
 
   const uint64_t size_;
@@ -81,10 +86,32 @@ class StreamTable::Impl {
   uint64_t streams_begun_ = 0;
 };
 
-std::optional<uint64_t> StreamTable::Impl::PartEnd(uint64_t offset) const {
-  const auto next = std::upper_bound(boundaries_.begin(), boundaries_.end(), offset);
-  if (next == boundaries_.begin() || next == boundaries_.end()) return std::nullopt;
-  return std::min(*next, size_);
+// Where the piece ends that a reader has come to, from its boundaries, or as long as others were. A page
+// fault is read around: the read may begin in the piece before.
+std::optional<uint64_t> StreamTable::Impl::PartEnd(ByteRange read) const {
+  const auto next = std::upper_bound(boundaries_.begin(), boundaries_.end(), read.end - 1);
+  if (next != boundaries_.begin() && next != boundaries_.end()) return std::min(*next, size_);
+  if (!sweeping_) return std::nullopt;
+  return std::min(size_, read.begin + UsualPiece());
+}
+
+// The median: a run that went on into the next piece is not usual.
+uint64_t StreamTable::Impl::UsualPiece() const {
+  std::vector<uint64_t> runs;
+  for (const Slot& slot : slots_) {
+    if (slot.left) runs.push_back(slot.stream.run());
+  }
+  if (runs.empty()) return kLongRun;
+  std::nth_element(runs.begin(), runs.begin() + static_cast<ptrdiff_t>(runs.size() / 2), runs.end());
+  return std::clamp(runs[runs.size() / 2], kLongRun, kLongestPiece);
+}
+
+// How far a stream may be fetched ahead where readers take pieces: to the end of one, and not beyond the
+// limit, because what lies there waits long for its reader. The sweep leaves some of the limit to this.
+uint64_t StreamTable::Impl::PieceEnd(const StreamRead& read, uint64_t object_limit) const {
+  if (!sweeping_ || !boundaries_.empty()) return UINT64_MAX;
+  const uint64_t left = object_limit - std::min(object_limit, sweep_.unread_bytes());
+  return read.range.end + std::min(UsualPiece(), left);
 }
 
 StreamTable::Impl::Slot* StreamTable::Impl::Match(ByteRange read) {
@@ -112,8 +139,7 @@ StreamTable::Impl::Slot& StreamTable::Impl::Place(Slot slot) {
 
 StreamTable::Impl::Slot* StreamTable::Impl::Begin(const StreamRead& read, Plan& plan) {
   const bool head = read.range.begin == 0;
-  Slot& slot =
-      Place({Stream(settings_, size_, head ? std::nullopt : PartEnd(read.range.begin), read), false});
+  Slot& slot = Place({Stream(settings_, size_, head ? std::nullopt : PartEnd(read.range), read), false});
   if (head) {
     slot.stream.Promote(settings_.window_start, read.now);
     plan.new_stream = true;
@@ -147,8 +173,19 @@ void StreamTable::Impl::NoteJump(const StreamRead& read, const Slot* match) {
       match != nullptr && Seen(*match, read.range).begin <= match->stream.expected() + kReadThrough;
   if (follows) return strides_.OnNext(read.range);
   strides_.OnJump(read.range);
-  if (read.stall == Stall::kAbsent && advanced_ < slots_.size() && slots_[advanced_].stream.run() >= kLongRun)
-    slots_[advanced_].left = true;
+  if (read.stall != Stall::kAbsent || advanced_ >= slots_.size()) return;
+  if (slots_[advanced_].stream.run() < kLongRun) return;
+  slots_[advanced_].left = true;
+  if (!sweep_.started() && size_ <= kLargestSwept) BeginNotes();
+}
+
+// What was read before anybody jumped.
+void StreamTable::Impl::BeginNotes() {
+  for (const Slot& slot : slots_) {
+    const ByteRange run = Seen(slot, {slot.stream.begin(), slot.stream.expected()});
+    const ByteRange seen{run.begin, std::min(run.end, size_)};
+    if (!seen.empty()) sweep_.OnRead(seen, /*absent=*/false);
+  }
 }
 
 // Several readers that share an object have a region each, one behind the other.
@@ -163,21 +200,27 @@ uint64_t StreamTable::Impl::NextRun(const Slot& of, absl::Duration now) const {
   return next;
 }
 
-bool StreamTable::Impl::WantWhole(const StreamRead& read) {
+bool StreamTable::Impl::WantWhole() {
+  if (sweeping_ || !sweep_.started()) return sweeping_;
   const auto left = std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.left; });
   // Most runs are long: a few are by chance.
   const bool usual = 2 * static_cast<size_t>(left) >= slots_.size();
-  if (usual && left >= (boundaries_.empty() ? kRunsLeft : kPartsLeft)) sweeping_ = true;
-  // The limit is the share of one of the streams.
-  return sweeping_ && size_ / static_cast<uint64_t>(read.streams) <= read.window_limit;
+  sweeping_ = usual && left >= (boundaries_.empty() ? kRunsLeft : kPartsLeft);
+  return sweeping_;
 }
 
-void StreamTable::Impl::PlanBeyond(const StreamRead& read, Plan& plan) {
-  for (const ByteRange& piece : strides_.Ahead(read.stall, read.window_limit)) plan.ahead.push_back(piece);
-  if (WantWhole(read)) sweep_.Plan(read.link, settings_.part_max, read.now, plan.ahead);
+// Where the whole is wanted, what was read is not fetched again: a window that reaches into the next piece
+// would do that.
+void StreamTable::Impl::NotePlan(const StreamRead& read, Plan& plan) {
+  if (WantWhole()) {
+    plan.ahead = sweep_.Unread(plan.ahead);
+    plan.demand.end = sweep_.UnreadEnd(plan.demand, read.range.end);
+  }
+  sweep_.OnPlanned(plan.demand);
+  for (const ByteRange& range : plan.ahead) sweep_.OnPlanned(range);
 }
 
-Plan StreamTable::Impl::Note(StreamRead read) {
+Plan StreamTable::Impl::Note(StreamRead read, uint64_t object_limit) {
   Plan plan;
   plan.demand = read.range;
   if (size_ <= settings_.whole_object_bytes) {
@@ -190,8 +233,9 @@ Plan StreamTable::Impl::Note(StreamRead read) {
   read.sharing = std::max(read.streams, read.link.streams);
   Slot* slot = Match(read.range);
   NoteJump(read, slot);
+  if (sweep_.started()) sweep_.OnRead(read.range, read.stall == Stall::kAbsent);
   if (slot == nullptr) slot = Begin(read, plan);
-  read.next_run = NextRun(*slot, read.now);
+  read.next_run = std::min(NextRun(*slot, read.now), PieceEnd(read, object_limit));
   const bool began = plan.new_stream;
   const uint64_t expected = slot->stream.expected();
   NoteIn(*slot, read, plan);
@@ -206,7 +250,9 @@ Plan StreamTable::Impl::Note(StreamRead read) {
     slot->left = false;
     advanced_ = static_cast<size_t>(slot - slots_.data());
   }
-  PlanBeyond(read, plan);
+  for (const ByteRange& piece : strides_.Ahead(read.stall, read.window_limit)) plan.ahead.push_back(piece);
+  if (sweep_.started()) NotePlan(read, plan);
+  if (sweeping_) sweep_.Plan(read.link, settings_.part_max, object_limit / 8 * 7, read.now, plan.ahead);
   return plan;
 }
 
@@ -216,18 +262,21 @@ void StreamTable::Impl::Refused(ByteRange range) {
     if (slot.stream.expected() <= seen.begin && seen.begin < slot.stream.planned())
       slot.stream.Replan(seen.begin);
   }
-  sweep_.Replan(range.begin);
+  if (sweep_.started()) sweep_.Replan(range);
 }
 
+// While readers want the whole, nothing is given up that they will come to.
 std::vector<ByteRange> StreamTable::Impl::Abandoned(absl::Duration now) {
+  if (sweeping_ && now - last_use_ >= kIdle) return AbandonAll();
   std::vector<ByteRange> left;
   for (Slot& slot : slots_) {
     const absl::Duration last = slot.stream.last_use();
     if (!slot.stream.active() || (now - last < kIdle && last_use_ - last < kLeftBehind)) continue;
     const ByteRange rest = slot.stream.Abandon();
-    if (!rest.empty()) left.push_back(Seen(slot, rest));
+    if (rest.empty() || sweeping_) continue;
+    left.push_back(Seen(slot, rest));
+    if (sweep_.started()) sweep_.Replan(left.back());
   }
-  if (sweep_.running() && now - sweep_.last_use() >= kIdle) left.push_back(sweep_.Pause());
   return left;
 }
 
@@ -237,12 +286,13 @@ std::vector<ByteRange> StreamTable::Impl::AbandonAll() {
     if (slot.stream.ahead() > 0) left.push_back(Seen(slot, slot.stream.Abandon()));
   }
   slots_.clear();
-  if (sweep_.running()) left.push_back(sweep_.Pause());
+  for (const ByteRange& range : sweep_.Abandon()) left.push_back(range);
   return left;
 }
 
 uint64_t StreamTable::Impl::ScheduledAhead() const {
-  uint64_t bytes = sweep_.in_flight();
+  if (sweeping_) return sweep_.unread_bytes();
+  uint64_t bytes = 0;
   for (const Slot& slot : slots_) bytes += slot.stream.ahead();
   return bytes;
 }
@@ -258,9 +308,9 @@ StreamTable::~StreamTable() = default;
 StreamTable::StreamTable(StreamTable&&) noexcept = default;
 StreamTable& StreamTable::operator=(StreamTable&&) noexcept = default;
 
-Plan StreamTable::Note(ByteRange read, Stall stall, const LinkEstimate& link, uint64_t window_limit,
+Plan StreamTable::Note(ByteRange read, Stall stall, const LinkEstimate& link, const WindowLimit& limit,
                        absl::Duration now) {
-  return impl_->Note({read, stall, link, window_limit, now});
+  return impl_->Note({read, stall, link, limit.stream, now}, limit.object);
 }
 void StreamTable::Refused(ByteRange range) { impl_->Refused(range); }
 void StreamTable::SetBoundaries(std::vector<uint64_t> offsets) { impl_->SetBoundaries(std::move(offsets)); }

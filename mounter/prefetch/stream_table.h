@@ -22,6 +22,16 @@ struct StreamSettings {
   int max_streams = 32;                   // Per object.
 };
 
+/// Bytes that may be kept ahead of readers.
+struct WindowLimit {
+  WindowLimit(uint64_t of_stream, uint64_t of_object) : stream(of_stream), object(of_object) {}
+  /// An object with one stream.
+  WindowLimit(uint64_t limit) : WindowLimit(limit, limit) {}  // NOLINT(google-explicit-constructor)
+
+  uint64_t stream;  // By one stream, its share of the memory; below 1 MiB nothing is fetched ahead of it.
+  uint64_t object;  // By all that readers of this object want together.
+};
+
 /// What to do about one read.
 struct Plan {
   ByteRange demand;              // The read, widened to what one request should bring. Within the object.
@@ -40,7 +50,7 @@ struct Plan {
 /// what the link needs and the caller allows; it shrinks when bytes are fetched long before they are read;
 /// and is gone after 9 s without a read. Descending reads turn a stream round; reads at equal distances
 /// have their next places fetched. Readers that take long pieces of the object in any order have the whole
-/// of it fetched, if it fits the limit.
+/// of it fetched, as much at a time as the limit of the object allows, and nothing of it twice.
 ///
 /// Only advice: it neither fetches nor knows what is there. Not thread-safe: guarded by the lock of its
 /// object. Time is passed in, from any fixed origin, and does not go back.
@@ -51,9 +61,9 @@ class StreamTable {
   StreamTable(StreamTable&&) noexcept;
   StreamTable& operator=(StreamTable&&) noexcept;
 
-  /// Takes a read (not empty, within the object) and how it found its bytes. `window_limit`: bytes that this
-  /// stream may keep ahead, its share of the memory; below 1 MiB nothing is fetched ahead.
-  Plan Note(ByteRange read, Stall stall, const LinkEstimate& link, uint64_t window_limit, absl::Duration now);
+  /// Takes a read (not empty, within the object) and how it found its bytes.
+  Plan Note(ByteRange read, Stall stall, const LinkEstimate& link, const WindowLimit& limit,
+            absl::Duration now);
 
   /// Takes back a range of a plan that was not fetched for want of memory: it will be planned again.
   void Refused(ByteRange range);
@@ -62,7 +72,7 @@ class StreamTable {
   void SetBoundaries(std::vector<uint64_t> offsets);
 
   /// Takes the windows of streams that nobody follows any more: silent for 9 s, or for 1 s while others in
-  /// this object went on. Returns what was planned for them and not read.
+  /// this object went on. Returns what was planned for them and nobody will read.
   std::vector<ByteRange> Abandoned(absl::Duration now);
   /// The same for all streams: at the last close.
   std::vector<ByteRange> AbandonAll();

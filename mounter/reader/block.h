@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
 #include "mounter/base/byte_range.h"
 #include "mounter/cache/block_buffer.h"
 #include "mounter/cache/resident_list.h"
@@ -47,6 +49,13 @@ struct Block final : Resident {
   std::shared_ptr<FetchHandle> fetch;  // Null once READY.
   /// Set by the fetching thread before it publishes the first bytes; not guarded.
   std::optional<BlockBuffer> buffer;
+  bool from_tier = false;  // As `buffer`: came from the tier below the memory.
 };
+
+/// The bytes of a block that lie in `part` of its object; they must be there.
+inline absl::Span<const char> BytesOf(const Block& block, ByteRange part) {
+  return block.buffer->bytes({std::max(part.begin, block.range.begin) - block.range.begin,
+                              std::min(part.end, block.range.end) - block.range.begin});
+}
 
 }  // namespace bucketvol

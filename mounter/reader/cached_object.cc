@@ -50,15 +50,56 @@ ByteRange CachedObject::PlanLocked(ByteRange read, const Situation& situation, J
   last_read_ = situation.now;
   if (is_small()) return situation.room_for_all ? ByteRange{0, id_.size} : read;
   joined.first_stream = !streams_.has_value();
-  if (!streams_) streams_.emplace(id_.size, geometry_.streams);
+  if (!streams_) BeginStreamsLocked();
   const uint64_t begun = streams_->streams_begun();
   const auto active = static_cast<uint64_t>(std::max(1, streams_->active_streams()));
-  const uint64_t limit = situation.share->LimitFor(streams_->ScheduledAhead() / active);
+  const uint64_t ahead = streams_->ScheduledAhead();
+  const WindowLimit limit{situation.share->LimitFor(ahead / active), situation.share->LimitFor(ahead)};
   Plan plan = streams_->Note(read, joined.stall, situation.link, limit, situation.now);
   joined.new_streams = streams_->streams_begun() - begun;
   joined.change = ChangeLocked();
   joined.ahead = std::move(plan.ahead);
   return situation.room_for_all ? plan.demand : read;
+}
+
+void CachedObject::BeginStreamsLocked() {
+  streams_.emplace(id_.size, geometry_.streams);
+  if (geometry_.streams.ahead == StreamSettings::Ahead::kOff) return;
+  hints_ = FormatHints::For(id_.key, id_.size);
+  has_hints_.store(hints_ != nullptr, std::memory_order_release);
+}
+
+// The blocks of the range, if all are READY.
+CachedObject::Blocks CachedObject::ReadyLocked(ByteRange range) const {
+  Blocks ready;
+  for (uint64_t index = range.begin / geometry_.block_bytes; index * geometry_.block_bytes < range.end;
+       ++index) {
+    const auto found = blocks_.find(index);
+    if (found == blocks_.end() || !found->second->ready()) return {};
+    ready.push_back(found->second);
+  }
+  return ready;
+}
+
+std::optional<CachedObject::Glimpse> CachedObject::TakeGlimpse() {
+  absl::MutexLock lock(&mu_);
+  if (hints_ == nullptr) return std::nullopt;
+  for (const ByteRange& wanted : hints_->wanted()) {
+    Blocks ready = ReadyLocked(wanted);
+    if (ready.empty()) continue;
+    return Glimpse{std::move(hints_), wanted, std::move(ready)};
+  }
+  return std::nullopt;
+}
+
+void CachedObject::ReturnHints(std::unique_ptr<FormatHints> hints, std::vector<uint64_t> boundaries) {
+  if (hints->wanted().empty()) {
+    has_hints_.store(false, std::memory_order_release);
+    hints = nullptr;
+  }
+  absl::MutexLock lock(&mu_);
+  hints_ = std::move(hints);
+  if (!boundaries.empty()) streams_->SetBoundaries(std::move(boundaries));
 }
 
 CachedObject::StreamsChange CachedObject::ChangeLocked() {

@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "mounter/base/byte_range.h"
 #include "mounter/cache/memory_tier.h"
+#include "mounter/prefetch/format_hints.h"
 #include "mounter/prefetch/link_estimate.h"
 #include "mounter/prefetch/stall.h"
 #include "mounter/prefetch/stream_table.h"
@@ -78,6 +79,7 @@ class CachedObject : public std::enable_shared_from_this<CachedObject> {
   /// Whether it is fetched and kept as a whole.
   bool is_small() const { return id_.size <= geometry_.streams.whole_object_bytes; }
 
+  uint64_t block_bytes() const { return geometry_.block_bytes; }
   uint64_t LongestBlock() const { return std::min(id_.size, geometry_.block_bytes); }
   /// How many blocks a range (not empty) touches.
   uint64_t BlocksOf(ByteRange range) const {
@@ -88,6 +90,18 @@ class CachedObject : public std::enable_shared_from_this<CachedObject> {
   /// (`missing` + 1) that the caller drops when it has started the fetches. What is ABSENT and shall be
   /// fetched for the read becomes INFLIGHT.
   Joined Join(const std::shared_ptr<PendingRead>& read, const Situation& situation);
+  /// Bytes that the hints about the object's format want to look at. Whoever takes them gives the hints back.
+  struct Glimpse {
+    std::unique_ptr<FormatHints> hints;
+    ByteRange range;
+    Blocks blocks;
+  };
+  /// Whether there may be a glimpse.
+  bool has_hints() const { return has_hints_.load(std::memory_order_acquire); }
+  /// The next place that hints want and that is READY; nullopt when there is none now.
+  std::optional<Glimpse> TakeGlimpse();
+  /// Takes the hints back, with what they told of the parts of the object.
+  void ReturnHints(std::unique_ptr<FormatHints> hints, std::vector<uint64_t> boundaries);
   /// Makes the ABSENT blocks of `range` INFLIGHT with nobody waiting.
   Runs Claim(ByteRange range);
   /// Appends the parts of `range`, cut to the object, whose blocks are ABSENT: whole blocks, ascending.
@@ -144,6 +158,8 @@ class CachedObject : public std::enable_shared_from_this<CachedObject> {
   Stall StallLocked(ByteRange read) const ABSL_SHARED_LOCKS_REQUIRED(mu_);
   ByteRange PlanLocked(ByteRange read, const Situation& situation, Joined& joined)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void BeginStreamsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Blocks ReadyLocked(ByteRange range) const ABSL_SHARED_LOCKS_REQUIRED(mu_);
   void WaitLocked(const std::shared_ptr<PendingRead>& read, Joined& joined)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   BlockRead TouchLocked(Block& block, ByteRange read) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -159,11 +175,13 @@ class CachedObject : public std::enable_shared_from_this<CachedObject> {
   const Geometry& geometry_;  // Of the registry.
   std::atomic<uint64_t> consumed_{0};
   std::atomic<bool> queued_{false};
+  std::atomic<bool> has_hints_{false};
   mutable absl::Mutex mu_;  // Leaf. Guards the state of the blocks, too.
   BlockMap blocks_ ABSL_GUARDED_BY(mu_);
   std::string version_
       ABSL_GUARDED_BY(mu_);  // The first that came, where the id names none; empty: none came.
   std::optional<StreamTable> streams_ ABSL_GUARDED_BY(mu_);  // Of a large object, once it is read.
+  std::unique_ptr<FormatHints> hints_ ABSL_GUARDED_BY(mu_);  // Null: none, nothing more to tell, or taken.
   StreamsChange noted_ ABSL_GUARDED_BY(mu_);                 // Sum of the changes told so far.
   bool touched_ ABSL_GUARDED_BY(mu_) = false;
   absl::Duration last_read_ ABSL_GUARDED_BY(mu_);

@@ -16,10 +16,31 @@ GetRequest Fetch::Request() const {
   GetRequest request;
   request.key = object_->id().key;
   request.range = run_.fetch->range;
+  if (!whole()) request.range.begin = run_.blocks[current_]->range.begin;
   request.if_match = object_->id().etag;
   request.object_size = object_->id().size;
   request.cancellation = run_.fetch->cancellation;
   return request;
+}
+
+TierBlocks Fetch::Names() const {
+  const ObjectId& id = object_->id();
+  return {id.key, id.etag, id.size, run_.fetch->range, object_->block_bytes()};
+}
+
+bool Fetch::TakeFromTier(const TierBlock& found) {
+  if (whole() || found.bytes.size() != run_.blocks[current_]->range.size()) return false;
+  Block& block = *run_.blocks[current_];
+  FillBlock(found.bytes);
+  if (block.buffer->checksum() != found.crc32c) {
+    block.buffer->Restart();
+    owner_.OnWrongInTier(*this);
+    return false;
+  }
+  block.from_tier = true;
+  ++current_;
+  Publish({run_.blocks[current_ - 1]});
+  return true;
 }
 
 void Fetch::OnVersion(absl::string_view etag) {
@@ -39,7 +60,7 @@ uint64_t Fetch::FillBlock(absl::Span<const char> data) {
 }
 
 void Fetch::OnObjectCrc64(uint64_t crc) {
-  if (size() == object_->id().size) crc64_ = crc;
+  if (size() == object_->id().size && current_ == 0) crc64_ = crc;
 }
 
 // Bytes beyond those asked for cannot belong to the object's blocks and are ignored.

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "mounter/cache/block_tier.h"
 #include "mounter/cache/memory_budget.h"
 #include "mounter/objstore/object_store.h"
 #include "mounter/prefetch/concurrency_limit.h"
@@ -34,6 +35,8 @@ class Fetch final : public GetSink {
     virtual void OnBlocksReady(const CachedObject::Blocks& blocks) = 0;
     /// These reads have all they waited for.
     virtual void OnReadsReady(CachedObject::Reads reads) = 0;
+    /// The tier below the memory gave bytes that are not those it was offered.
+    virtual void OnWrongInTier(Fetch& fetch) = 0;
     /// The object's checksum says that these are not its bytes. They are forgotten; asks for them again.
     virtual void OnDamaged(Fetch& fetch) = 0;
     /// The end. `status` is not OK unless every block is READY. May destroy the fetch.
@@ -54,7 +57,15 @@ class Fetch final : public GetSink {
   uint64_t charge() const { return charge_; }
   /// Gives the fetch the memory it needs: charge(). Before the request is made.
   void Pay(Reservation reservation) { reservation_ = std::move(reservation); }
+  /// For the bytes that are not there yet.
   GetRequest Request() const;
+
+  /// The blocks, for the tier below the memory.
+  TierBlocks Names() const;
+  /// Takes the next block from there, before the request is made. False: it is not what it was.
+  bool TakeFromTier(const TierBlock& found);
+  /// Whether all bytes are there.
+  bool whole() const { return current_ == run_.blocks.size(); }
 
   void OnVersion(absl::string_view etag) override;
   void OnObjectCrc64(uint64_t crc) override;
@@ -70,7 +81,6 @@ class Fetch final : public GetSink {
  private:
   uint64_t FillBlock(absl::Span<const char> data);
   void Publish(CachedObject::Blocks full);
-  bool whole() const { return current_ == run_.blocks.size(); }
   bool RightBytes() const;
   void Forget();
 

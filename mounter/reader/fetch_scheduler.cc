@@ -20,18 +20,28 @@ FetchOutcome OutcomeOf(const absl::Status& status) {
 
 }  // namespace
 
-FetchScheduler::FetchScheduler(ObjectStore& store, MemoryTier& memory, const Clock& clock,
+FetchScheduler::FetchScheduler(ObjectStore& store, BlockTier* tier, MemoryTier& memory, const Clock& clock,
                                Fetch::Owner& owner, const Settings& settings)
     : store_(store),
       memory_(memory),
       clock_(clock),
       owner_(owner),
       settings_(settings),
+      lookups_(tier, clock, [this](const std::shared_ptr<Fetch>& fetch) { GoOn(fetch); }),
       limit_(settings.concurrency),
       queue_(settings.part_bytes) {}
 
-// Holds the fetch during the call: its end may come before the store returns.
-void FetchScheduler::Launch(const std::shared_ptr<Fetch>& fetch, Urgency urgency) {
+void FetchScheduler::Launch(const std::shared_ptr<Fetch>& fetch) {
+  if (!lookups_.Begin(fetch)) GoOn(fetch);
+}
+
+// The store is asked for what the tier has not given. Holds the fetch during the call: its end may come
+// before the store returns.
+void FetchScheduler::GoOn(const std::shared_ptr<Fetch>& fetch) {
+  if (fetch->whole()) return fetch->OnDone(absl::OkStatus());
+  if (fetch->handle()->cancellation->cancelled())
+    return fetch->OnDone(absl::CancelledError("nobody waits for it any more"));
+  const Urgency urgency = fetch->object()->UrgencyOf(*fetch->handle());
   fetch->progress().started = clock_.Elapsed();
   fetch->progress().requested = true;
   std::optional<Urgency>& counted = fetch->handle()->counted_as;
@@ -91,7 +101,7 @@ void FetchScheduler::StartWaiting() {
     if (!ReserveDemand(next->charge(), may_exceed, reservation)) return;
     if (!TakeWaiting(next)) continue;
     next->Pay(std::move(reservation));
-    Launch(next, Urgency::kDemand);
+    Launch(next);
   }
 }
 
@@ -169,7 +179,7 @@ bool FetchScheduler::StartQueued(PrefetchQueue::Item item) {
       stopping = stopping_;
     }
     if (stopping) fetch->handle()->cancellation->Cancel();
-    Launch(fetch, Urgency::kPrefetch);
+    Launch(fetch);
   }
   return true;
 }
@@ -248,6 +258,7 @@ void FetchScheduler::Shutdown() {
     fetches.insert(fetches.end(), waiting_.begin(), waiting_.end());
   }
   for (const std::shared_ptr<Fetch>& fetch : fetches) fetch->handle()->cancellation->Cancel();
+  lookups_.Stop();
   fetches.clear();
   dropped.clear();
   absl::MutexLock lock(&mu_);

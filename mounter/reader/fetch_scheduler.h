@@ -16,6 +16,7 @@
 #include "mounter/prefetch/concurrency_limit.h"
 #include "mounter/reader/fetch.h"
 #include "mounter/reader/prefetch_queue.h"
+#include "mounter/reader/tier_lookups.h"
 
 namespace bucketvol {
 
@@ -35,9 +36,9 @@ class FetchScheduler {
     ConcurrencySettings concurrency;
   };
 
-  /// Borrows everything.
-  FetchScheduler(ObjectStore& store, MemoryTier& memory, const Clock& clock, Fetch::Owner& owner,
-                 const Settings& settings);
+  /// Borrows everything. `tier`: asked before the store; null is none.
+  FetchScheduler(ObjectStore& store, BlockTier* tier, MemoryTier& memory, const Clock& clock,
+                 Fetch::Owner& owner, const Settings& settings);
 
   /// Starts a fetch that readers wait for, now or later.
   void StartDemand(const std::shared_ptr<CachedObject>& object, CachedObject::Run run);
@@ -47,6 +48,8 @@ class FetchScheduler {
   void DropQueued(CachedObject& object, absl::Span<const ByteRange> ranges);
   /// Starts what may be started: after memory has become free.
   void Pump();
+  /// Goes on without the tier where it does not answer. About once a second.
+  void Tick() { lookups_.Tick(); }
   /// Whether something waits for memory only.
   bool starved() const { return starved_.load(std::memory_order_relaxed); }
 
@@ -68,7 +71,8 @@ class FetchScheduler {
   LinkEstimate link() const;
 
  private:
-  void Launch(const std::shared_ptr<Fetch>& fetch, Urgency urgency);
+  void Launch(const std::shared_ptr<Fetch>& fetch);
+  void GoOn(const std::shared_ptr<Fetch>& fetch);
   void StartWaiting();
   std::shared_ptr<Fetch> NextWaiting(bool& may_exceed) const;
   bool TakeWaiting(const std::shared_ptr<Fetch>& fetch);
@@ -84,6 +88,7 @@ class FetchScheduler {
   const Clock& clock_;
   Fetch::Owner& owner_;
   const Settings settings_;
+  TierLookups lookups_;
   std::atomic<uint64_t> bytes_in_flight_{0};
   std::atomic<bool> starved_{false};
 

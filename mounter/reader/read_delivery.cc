@@ -18,10 +18,9 @@ bool IsStale(const absl::Status& status) {
   return absl::IsNotFound(status) && !(error.has_value() && error->code == "NoSuchBucket");
 }
 
-Slice SliceOf(const std::shared_ptr<Block>& block, ByteRange read) {
-  const ByteRange inside{std::max(read.begin, block->range.begin) - block->range.begin,
-                         std::min(read.end, block->range.end) - block->range.begin};
-  return {block, block->buffer->bytes(inside)};
+uint64_t& OriginOf(const PendingRead::Part& part, ReadOrigin& origin) {
+  if (part.was_ready) return origin.memory;
+  return part.block->from_tier ? origin.disk : origin.store;
 }
 
 }  // namespace
@@ -32,8 +31,8 @@ void Reader::Core::Deliver(const std::shared_ptr<PendingRead>& read) {
   ReadData data;
   for (const PendingRead::Part& part : read->parts) {
     if (part.was_ready && !part.block->buffer->Verify()) return Refetch(read, *part.block);
-    Slice slice = SliceOf(part.block, read->range);
-    (part.was_ready ? data.origin.memory : data.origin.store) += slice.bytes.size();
+    Slice slice{part.block, BytesOf(*part.block, read->range)};
+    OriginOf(part, data.origin) += slice.bytes.size();
     data.slices.push_back(std::move(slice));
   }
   Finish(*read, std::move(data));
@@ -56,6 +55,7 @@ void Reader::Core::Finish(PendingRead& read, absl::StatusOr<ReadData> result) {
   if (read.context.cancellation != nullptr) read.context.cancellation->OnCancel({});
   if (result.ok()) {
     ReadMetrics::Add(metrics_.from_memory, result->origin.memory);
+    ReadMetrics::Add(metrics_.from_disk, result->origin.disk);
     ReadMetrics::Add(metrics_.from_store, result->origin.store);
   }
   std::move(read.done)(std::move(result));

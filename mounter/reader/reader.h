@@ -13,6 +13,7 @@
 #include "mounter/base/byte_range.h"
 #include "mounter/base/clock.h"
 #include "mounter/base/executor.h"
+#include "mounter/cache/block_tier.h"
 #include "mounter/objstore/object_store.h"
 #include "mounter/prefetch/concurrency_limit.h"
 #include "mounter/prefetch/stream_table.h"
@@ -31,7 +32,7 @@ struct ReadContext {
 /// Where the bytes of a read came from.
 struct ReadOrigin {
   uint64_t memory = 0;  // Were there.
-  uint64_t disk = 0;    // Came from the disk cache.
+  uint64_t disk = 0;    // Came from ReaderHelpers::tier.
   uint64_t store = 0;   // Were waited for.
 };
 
@@ -78,6 +79,8 @@ struct ReaderHelpers {
   Executor* replies = nullptr;
   // What may be fetched ahead of readers that take object after object.
   const ObjectSequence* sequence = nullptr;
+  // Asked for what is not in memory before the store is, and offered what comes from there.
+  BlockTier* tier = nullptr;
 };
 
 /// The read core: the only door to the data of objects.

@@ -49,7 +49,7 @@ Reader::Core::Core(ObjectStore& store, const Clock& clock, ReadMetrics& metrics,
       share_(settings_.memory_bytes / 4 * 3),
       registry_(GeometryOf(settings_)),
       memory_(clock, MemoryOf(settings_)),
-      scheduler_(store, memory_, clock, *this, SchedulerOf(settings_)) {
+      scheduler_(store, tier(), memory_, clock, *this, SchedulerOf(settings_)) {
   if (helpers_.sequence != nullptr && settings_.caching == Caching::kOn)
     sequence_.emplace(*helpers_.sequence, settings_.streams.whole_object_bytes);
 }
@@ -87,9 +87,29 @@ CachedObject::Situation Reader::Core::Look(const CachedObject& object, ByteRange
   return situation;
 }
 
+// What was brought for other reads tells what to fetch ahead of this one. The hints are no thread's while
+// they look: what they read may be long.
+std::vector<ByteRange> Reader::Core::FollowHints(CachedObject& object) {
+  std::vector<ByteRange> ahead;
+  while (std::optional<CachedObject::Glimpse> glimpse = object.TakeGlimpse()) {
+    std::string bytes;
+    for (const std::shared_ptr<Block>& block : glimpse->blocks) {
+      const absl::Span<const char> inside = BytesOf(*block, glimpse->range);
+      bytes.append(inside.data(), inside.size());
+    }
+    FormatHints::Advice advice = glimpse->hints->Take(glimpse->range, bytes);
+    ahead.insert(ahead.end(), advice.ahead.begin(), advice.ahead.end());
+    object.ReturnHints(std::move(glimpse->hints), std::move(advice.boundaries));
+  }
+  return ahead;
+}
+
 void Reader::Core::Begin(const std::shared_ptr<PendingRead>& read) {
   const std::shared_ptr<CachedObject>& object = read->object;
+  std::vector<ByteRange> hinted;
+  if (object->has_hints()) hinted = FollowHints(*object);
   CachedObject::Joined joined = object->Join(read, Look(*object, read->range));
+  joined.ahead.insert(joined.ahead.begin(), hinted.begin(), hinted.end());
   if (read->context.cancellation != nullptr) WatchCancellation(read);
   StartFetches(object, joined);
   memory_.OnRead(joined.touches);
@@ -161,12 +181,22 @@ void Reader::Core::Tick() {
   }
   memory_.ReleaseIdle();
   share_.Relax();
+  scheduler_.Tick();
   scheduler_.Pump();
 }
 
 void Reader::Core::OnBlocksReady(const CachedObject::Blocks& blocks) {
   const absl::InlinedVector<std::shared_ptr<Resident>, 16> residents(blocks.begin(), blocks.end());
   memory_.Add(residents);
+  if (tier() == nullptr) return;
+  for (const std::shared_ptr<Block>& block : blocks) Offer(block);
+}
+
+void Reader::Core::Offer(const std::shared_ptr<Block>& block) const {
+  const ObjectId& id = block->object->id();
+  if (block->from_tier || id.etag.empty()) return;
+  tier()->Offer({id.key, id.etag, id.size, block->range, settings_.block_bytes},
+                {BytesOf(*block, block->range), block->buffer->checksum()}, block);
 }
 
 void Reader::Core::OnReadsReady(CachedObject::Reads reads) {
@@ -177,6 +207,12 @@ void Reader::Core::OnReadsReady(CachedObject::Reads reads) {
       helpers_.replies->Post([this, read = std::move(read)] { Deliver(read); });
     }
   }
+}
+
+void Reader::Core::OnWrongInTier(Fetch& fetch) {
+  ReadMetrics::Add(metrics_.bad_checksums, 1);
+  LogWarning("checksum of a block in the cache below the memory is wrong, fetching it again: ",
+             settings_.bucket_url, "/", Printable(fetch.object()->id().key));
 }
 
 void Reader::Core::OnDamaged(Fetch& fetch) {

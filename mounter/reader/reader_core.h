@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -43,17 +44,21 @@ class Reader::Core final : public Fetch::Owner {
   void OnFirstByte(Fetch& fetch) override { scheduler_.OnFirstByte(fetch); }
   void OnBlocksReady(const CachedObject::Blocks& blocks) override;
   void OnReadsReady(CachedObject::Reads reads) override;
+  void OnWrongInTier(Fetch& fetch) override;
   void OnDamaged(Fetch& fetch) override;
   void OnFetchDone(Fetch& fetch, absl::Status status) override;
 
  private:
   void Begin(const std::shared_ptr<PendingRead>& read);
+  static std::vector<ByteRange> FollowHints(CachedObject& object);
   CachedObject::Situation Look(const CachedObject& object, ByteRange range) const;
   void StartFetches(const std::shared_ptr<CachedObject>& object, CachedObject::Joined& joined);
   void FetchAhead(const std::shared_ptr<PendingRead>& read, const CachedObject::Joined& joined);
   void FollowSequence(uint64_t ordinal, Stall stall);
   void PumpAhead();
   void Abandon(CachedObject& object, CachedObject::Abandoned& abandoned);
+  BlockTier* tier() const { return settings_.caching == Caching::kOn ? helpers_.tier : nullptr; }
+  void Offer(const std::shared_ptr<Block>& block) const;
   void LeaveMemory(const CachedObject::Blocks& blocks);
 
   void Deliver(const std::shared_ptr<PendingRead>& read);

@@ -19,6 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "mounter/base/errno_status.h"
 #include "mounter/base/log.h"
 #include "mounter/base/status_macros.h"
@@ -31,6 +32,9 @@
 
 namespace bucketvol {
 namespace {
+
+// A thread that is on its way into read(2) while the signal comes gets the next one.
+constexpr absl::Duration kWakePause = absl::Microseconds(200);
 
 int WakeSignal() { return SIGRTMIN + 1; }
 
@@ -252,11 +256,10 @@ void FuseSession::Impl::RunThreads(Service& service) {
   mu_.Await(absl::Condition(
       +[](std::atomic<bool>* stopping) { return stopping->load(); }, &stopping_));
   service.journal->Close();
-  // A thread may be on its way into read(2) when the signal comes; hence again until all have left.
-  while (!mu_.AwaitWithTimeout(absl::Condition(
-                                   +[](int* running) { return *running == 0; }, &running_),
-                               absl::Milliseconds(2))) {
+  for (; running_ > 0; mu_.Lock()) {
     for (std::thread& thread : threads) pthread_kill(thread.native_handle(), WakeSignal());
+    mu_.Unlock();
+    absl::SleepFor(kWakePause);
   }
   lock.Release();
   for (std::thread& thread : threads) thread.join();

@@ -25,8 +25,8 @@ def big_spec(long):
 class Bench:
     """`total`: the cap over all connections in bytes per second, or None for a third of what this machine can do."""
 
-    def __init__(self, bin_dir, long=False, total=None, trials=None, peers=(), memory_option=""):
-        self.bin_dir, self.long, self.peers, self.memory_option = bin_dir, long, peers, memory_option
+    def __init__(self, bin_dir, long=False, total=None, trials=None, peers=()):
+        self.bin_dir, self.long, self.peers = bin_dir, long, peers
         self.trials = trials or (5 if long else 3)
         self.load = volume.Loader(bin_dir)
         self.calibration = {}

@@ -9,7 +9,7 @@ import rig
 import trials
 import volume
 from bench_context import BIG_BYTES, GIB, MB, MIB, PROFILES, SMALL, big_spec
-from small_bench import SIZE, shuffled, small_reads
+from small_bench import FEW_BYTES, SIZE, shuffled, small_reads
 
 TENSOR = 3 * MIB
 # What a stream may have ahead of its reader: twice what the cap brings in a round trip, and four parts of 8 MiB. After the seek
@@ -106,6 +106,7 @@ def random_blocks(bench):
     first_byte, per_connection = PROFILES["s3"]
     seconds = bench.short(2, 10)
     with bench.served(spec, "s3") as (server, ours):
+        ours.trial_bytes = FEW_BYTES
         keys = bench.keys(spec)
         for block, most in ((256 * 1024, 2), (MIB, 1.1)):
             for readers in (1, 4):

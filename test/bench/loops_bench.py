@@ -22,7 +22,7 @@ def image_files(bench):
         for style, order, workers in cases:
             costs = [bench.trial(server, ours, lambda: bench.load.read(
                 ours.directory, keys if order == "in order" else shuffled(keys, trial), "--readers", workers, "--processes",
-                "--style", style, "--pause-ms", DECODE_MS, "--seconds", bench.short(3, 60))) for trial in range(bench.short(2, 5))]
+                "--style", style, "--pause-ms", DECODE_MS, "--seconds", bench.short(2, 60))) for trial in range(bench.short(2, 5))]
             chosen = bench.configuration(profile="oss", total=bench.total, style=style, order=order, workers=workers, files=len(keys),
                                          decode_ms=DECODE_MS)
             name = f"loops: {style}, {order}, {workers} workers: "

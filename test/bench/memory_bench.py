@@ -13,11 +13,9 @@ STREAMS = 64
 IDLE_SECONDS = {False: 12, True: 65}
 
 
-def options(bench, limit_bytes):
+def options(limit_bytes):
     """The budget as an option: a share of the limit, for the program needs memory beside its blocks of data."""
-    if not limit_bytes or not bench.memory_option:
-        return []
-    return [bench.memory_option + str(limit_bytes // 2)]
+    return [f"memory_budget={limit_bytes // 2}"] if limit_bytes else []
 
 
 def settled(ours, small):
@@ -35,7 +33,7 @@ def limited(bench, spec, limit_bytes, trial):
     """Costs of some trials within a limit; the peak of the group; how often the kernel killed in it; what the gauges say
     after the last."""
     with rig.Cgroup(limit_bytes) if limit_bytes else contextlib.nullcontext() as cgroup, \
-            bench.served(spec, "oss", *options(bench, limit_bytes), cgroup=cgroup) as (server, ours):
+            bench.served(spec, "oss", *options(limit_bytes), cgroup=cgroup) as (server, ours):
         costs = [trial(server, ours) for _ in range(bench.short(2, 5))]
         gauges = settled(ours, spec == SMALL) if limit_bytes else {}
         ours.umount()
@@ -77,7 +75,7 @@ def budget(bench):
         if spec not in free:
             free[spec], _, _, _ = limited(bench, spec, None, trial)
         costs, peak, kills, gauges = limited(bench, spec, limit_bytes, trial)
-        chosen = bench.configuration(profile="oss", total=bench.total, limit=limit_bytes, option=bench.memory_option,
+        chosen = bench.configuration(profile="oss", total=bench.total, limit=limit_bytes,
                                      bytes=BIG_BYTES[bench.long])
         unlimited = trials.median_and_mad([cost.rate for cost in free[spec]])[0]
         yield trials.row(f"budget: {name}: rate / unlimited", [cost.rate / unlimited for cost in costs], ">= 0.9", chosen,

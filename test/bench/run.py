@@ -13,6 +13,7 @@ import time
 
 import bench_context
 import index_bench
+import ladder_bench
 import large_bench
 import loops_bench
 import memory_bench
@@ -23,6 +24,8 @@ import server_bench
 import small_bench
 import store_bench
 import takeover_bench
+import trials
+import volume
 
 DISTURBED = 0.1  # Share of the machine from which on others spoil what is measured.
 UNITS = {"": 1, "KB": 1000, "MB": 1000 ** 2, "GB": 1000 ** 3}
@@ -32,14 +35,13 @@ def programs(only):
     """The workloads without a mount or with an index alone, which choose among rows of their own names."""
     def of(module):
         return lambda bench: module.run(bench.bin_dir, only, bench.long)
-    return {"index": of(index_bench), "mount": of(mount_bench), "store": of(store_bench),
-            "takeover": of(takeover_bench)}
+    return {"index": of(index_bench), "mount": of(mount_bench), "store": of(store_bench)}
 
 
 def chosen(only):
     """The workloads to run: all, one, or those that hold a row whose name begins so."""
     workloads = programs(None)
-    for module in (server_bench, small_bench, large_bench, memory_bench, loops_bench):
+    for module in (server_bench, small_bench, large_bench, memory_bench, loops_bench, takeover_bench, ladder_bench):
         workloads.update(module.WORKLOADS)
     if only is None:
         return workloads
@@ -72,7 +74,7 @@ def print_table(rows):
     widths = [max(len(line[i]) for line in cells + [columns]) for i in range(len(columns))]
     print("  ".join(name.ljust(width) for name, width in zip(columns, widths)))
     for row, line in zip(rows, cells):
-        verdict = "" if row["reached"] is None else "ok" if row["reached"] else "NOT REACHED"
+        verdict = "" if row["reached"] is None else "reached" if row["reached"] else "NOT REACHED"
         print("  ".join([cell.ljust(width) for cell, width in zip(line, widths)] + [verdict]).rstrip())
 
 
@@ -106,14 +108,14 @@ def main():
     parser.add_argument("--long", action="store_true", help="five trials of larger objects, and rows that take many minutes")
     parser.add_argument("--total", type=rate, help="cap of all connections (default: a third of what this machine can do)")
     parser.add_argument("--trials", type=int, help="of each figure (default 3, with --long 5)")
-    parser.add_argument("--memory-option", default="", help="option that sets the budget in bytes, NAME= put before the number")
     parser.add_argument("--no-peers", action="store_true", help="do not measure other clients, even if they are installed")
     arguments = parser.parse_args()
     os.makedirs(arguments.out, exist_ok=True)
     bench = bench_context.Bench(arguments.bin, arguments.long, arguments.total, arguments.trials,
-                                [] if arguments.no_peers else peers.installed(), arguments.memory_option)
+                                [] if arguments.no_peers else peers.installed())
     everything = []
     disturbed = {}
+    begin = time.monotonic()
     with rig.alone():
         for name, workload in chosen(arguments.only).items():
             everything += measure(bench, name, workload, arguments.out)
@@ -123,6 +125,8 @@ def main():
         sys.exit(f"no benchmark is called {arguments.only}")
     print()
     print_table(everything)
+    print(f"\n{trials.summary(everything)}; {(time.monotonic() - begin) / 60:.1f} minutes")
+    print(f"before each trial {volume.TRIAL_BYTES / 2 ** 30:.1f} GiB of free memory were written to, so that the machine's host has lent them")
     if disturbed:
         print("\nother processes took much of the machine, so that times are worth little: " +
               ", ".join(f"{name} {share:.0%}" for name, share in disturbed.items()))

@@ -7,6 +7,7 @@ import trials
 from bench_context import PROFILES, SMALL
 
 SIZE = 100_000
+FEW_BYTES = 256 << 20  # Of memory, for trials that read little.
 TINY = "tiny:keys=1000,per-dir=100,size=16KiB,name-bytes=30,seed=3"
 
 
@@ -67,6 +68,7 @@ def ordered_files(bench):
 
 def tiny_files(bench):
     with bench.served(TINY, "zero", capped=False, first_byte="30ms") as (server, ours):
+        ours.trial_bytes = FEW_BYTES
         keys = bench.keys(TINY)
         for name, flags in (("one reader in order", ["--readers", 1]), ("16 processes", ["--readers", 16, "--processes"])):
             costs = bench.repeat(server, ours, lambda: bench.load.read(ours.directory, keys, *flags))

@@ -46,6 +46,12 @@ def remark(name, text):
     return {"name": name, "value": text, "bar": "", "reached": None}
 
 
+def summary(rows):
+    """How many rows reach their bar, of those that have one."""
+    judged = [each["reached"] for each in rows if each["reached"] is not None]
+    return f"{sum(judged)} of {len(judged)} bars reached"
+
+
 def ideal_files_per_second(readers, size, profile, total):
     """What `readers` files in flight can be at best: published for one client of these services as
     1 / (first byte + size / rate of a connection) each, up to the cap of all connections."""

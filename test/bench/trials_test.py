@@ -26,6 +26,10 @@ class TrialsTest(unittest.TestCase):
         row = trials.row("r", [0.90, 0.96, 0.97], ">= 0.95")
         self.assertEqual((row["median"], row["reached"]), (0.96, True))
 
+    def test_rows_without_a_bar_are_not_counted(self):
+        rows = [trials.row("a", 1, ">= 1"), trials.row("b", 0, ">= 1"), trials.row("c", 1), trials.remark("d", "not installed")]
+        self.assertEqual(trials.summary(rows), "1 of 2 bars reached")
+
     def test_four_readers_of_100_kb_are_bound_by_latency(self):
         self.assertAlmostEqual(trials.ideal_files_per_second(4, 100_000, (0.035, 50e6), 400e6), 4 / 0.037)
         self.assertEqual(trials.ideal_files_per_second(1024, 100_000, (0.035, 50e6), 400e6), 4000)

@@ -9,6 +9,9 @@ import time
 
 import rig
 
+# Of memory that a trial writes to: that of a worker for data, and the page cache.
+TRIAL_BYTES = 3 << 29
+
 
 @dataclasses.dataclass
 class Cost:
@@ -22,6 +25,7 @@ class Cost:
     client_cpu: float       # The mount's processes, user and system.
     kernel_cpu: float       # Kernel workers of the whole machine, where loop devices work.
     server_cpu: float
+    wall: float             # Seconds in which the processor times were spent.
     others: float           # Share of the machine that went to processes that are no part of the trial.
     peak_resident: int      # Of the mount's processes together.
     load: dict = dataclasses.field(default_factory=dict)  # What read_load said.
@@ -42,6 +46,7 @@ class Cost:
 class Volume:
     """A bucket mounted by bucketvol. An index is kept between mounts, so that a trial does not list again."""
     name = "bucketvol"
+    trial_bytes = TRIAL_BYTES
 
     def __init__(self, space, server, bucket, *options, cgroup=None):
         self._space, self._server, self._bucket, self._options, self._cgroup = space, server, bucket, options, cgroup
@@ -72,9 +77,10 @@ class Volume:
 
 
 def make_cold(volume):
-    """Mounted anew, with nothing of it in any cache."""
+    """Mounted anew, with nothing of it in any cache, on memory that the machine has been lent."""
     volume.umount()
     rig.drop_caches()
+    rig.warm_memory(volume.trial_bytes)
     volume.mount()
 
 
@@ -90,12 +96,12 @@ class Meter:
         return sum(rig.cpu_seconds(pid) for pid in self._pids)
 
     def read(self):
-        """Seconds since the meter was made, and the share of the machine that others had."""
-        wall = (time.monotonic() - self._wall) * os.cpu_count()
+        """What was spent since the meter was made, and the share of the machine that others had."""
+        wall = time.monotonic() - self._wall
         spent = {"client_cpu": self._client_seconds() - self._client, "server_cpu": rig.cpu_seconds(self._server_pid) - self._server,
                  "kernel_cpu": rig.spent_since(self._kernel)}
         known = sum(spent.values()) + _children_seconds() - self._reader
-        return {**spent, "others": max(0.0, rig.busy_seconds() - self._busy - known) / wall}
+        return {**spent, "wall": wall, "others": max(0.0, rig.busy_seconds() - self._busy - known) / (wall * os.cpu_count())}
 
 
 def _children_seconds():

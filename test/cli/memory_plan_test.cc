@@ -42,8 +42,8 @@ TEST(PlanMemoryTest, TheOptionCountsAsFarAsTheRestOfTheProgramFits) {
 
 TEST(PlanMemoryTest, WithoutALimitItDependsOnTheMachine) {
   EXPECT_EQ(PlanMemory(Options(0, 0), 0, 512 * kMiB).budget, 128 * kMiB);
-  EXPECT_EQ(PlanMemory(Options(0, 0), 0, 4 * kGiB).budget, 512 * kMiB);
-  EXPECT_EQ(PlanMemory(Options(0, 0), 0, 512 * kGiB).budget, kGiB);
+  EXPECT_EQ(PlanMemory(Options(0, 0), 0, 4 * kGiB).budget, kGiB);
+  EXPECT_EQ(PlanMemory(Options(0, 0), 0, 512 * kGiB).budget, 4 * kGiB);
   EXPECT_EQ(PlanMemory(Options(0, 0), 0, 4 * kGiB).limit, 0u);
 }
 

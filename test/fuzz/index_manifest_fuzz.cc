@@ -3,13 +3,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "mounter/base/coding.h"
-#include "mounter/base/crc.h"
 #include "mounter/index/index_file.h"
+#include "mounter/index/sealed_file.h"
 
 namespace {
-
-constexpr size_t kChecksumAt = 12;
 
 void Read(const std::string& bytes) {
   const auto manifest = bucketvol::DecodeIndexManifest(bytes);
@@ -25,9 +22,8 @@ void Read(const std::string& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   Read(bytes);
-  if (size < kChecksumAt + 4) return 0;
-  bucketvol::StoreLittle(&bytes[kChecksumAt], uint32_t{0});
-  bucketvol::StoreLittle(&bytes[kChecksumAt], bucketvol::Crc32c(0, bytes));
+  if (size < bucketvol::kSealedHeadBytes) return 0;
+  bucketvol::Seal(bytes);
   Read(bytes);
   return 0;
 }

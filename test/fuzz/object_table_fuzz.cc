@@ -41,13 +41,13 @@ void Read(const std::string& bytes) {
 }
 
 // Sets the checksum of the header, and of each block whose index entries lie within the file.
-void Seal(std::string& bytes) {
+void SealAll(std::string& bytes) {
   if (bytes.size() < format::kHeaderBytes) return;
   const auto prefix = LoadLittle<uint32_t>(&bytes[format::kPrefixBytesAt]);
   if (prefix > bytes.size() - format::kHeaderBytes) return;
-  StoreLittle(&bytes[format::kChecksumAt], uint32_t{0});
-  StoreLittle(&bytes[format::kChecksumAt],
-              Crc32c(0, absl::string_view(bytes).substr(0, format::kHeaderBytes + prefix)));
+  std::string header = bytes.substr(0, format::kHeaderBytes + prefix);
+  bucketvol::Seal(header);
+  bytes.replace(0, header.size(), header);
   const auto index = LoadLittle<uint64_t>(&bytes[format::kIndexOffsetAt]);
   const size_t entry = format::EntryBytes(LoadLittle<uint32_t>(&bytes[format::kDevicesAt]) % 32);
   for (uint64_t at = index; at <= bytes.size() && bytes.size() - at >= 2 * entry; at += entry) {
@@ -67,7 +67,7 @@ void Seal(std::string& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   Read(bytes);
-  Seal(bytes);
+  SealAll(bytes);
   Read(bytes);
   return 0;
 }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "mounter/prefetch/format_hints.h"
+#include "mounter/prefetch/safetensors_header.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);

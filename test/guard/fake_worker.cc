@@ -7,6 +7,9 @@
 //   document=TEXT         what it answers to status requests   no-beat    its heart never beats
 //   hang                  does nothing at all                  die        ends when it shall serve
 //   slow-drain            does not end when it is told to      newer      says more than this version knows
+//   distrustful           ends unless it is told how often a request may be taken over
+//   overdue               once it was asked for its status, holds a request that it took an hour ago
+//   exit=CODE             ends instead of telling its status   older      knows less than this version
 // Words that begin with "next:" are for successors only, with "first:" for the first worker only.
 
 #include <fcntl.h>
@@ -16,6 +19,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -24,6 +28,7 @@
 #include <vector>
 
 #include "mounter/guard/channel.h"
+#include "mounter/guard/monotonic.h"
 #include "mounter/session/request_slots.h"
 
 namespace bucketvol {
@@ -59,6 +64,7 @@ class FakeWorker {
     if (Has("newer")) SpeakNewerWords();
     Tell(MessageType::kReady);
     if (!AwaitOrder() || Has("die")) return 1;
+    DropOldRequests();
     Tell(MessageType::kServing);
     return Loop();
   }
@@ -81,10 +87,23 @@ class FakeWorker {
   bool AwaitOrder() {
     Message message;
     while (!message.Is(MessageType::kServe)) {
+      if (message.Is(MessageType::kWorkerStatus)) TellStatus(message);
       if (channel_.ReceiveWaiting(message, -1) != Channel::Received::kMessage) return false;
     }
     fuse_ = std::move(message.descriptors.front());
-    return true;
+    return !Has("distrustful") || message.BodyAs<ServeBody>().most_attempts > 0;
+  }
+
+  void HoldAnOldRequest() {
+    constexpr int64_t kHourMs = 3'600'000;
+    SlotHeader& slot = slots_->slot(0);
+    slot.taken_ms = MonotonicMs() - kHourMs;
+    slot.state = static_cast<uint32_t>(SlotState::kBusy);
+  }
+  // Without an answer, unlike real ones.
+  void DropOldRequests() {
+    for (const uint32_t index : slots_->Taken())
+      slots_->slot(index).state = static_cast<uint32_t>(SlotState::kFree);
   }
 
   int Loop() {
@@ -124,9 +143,11 @@ class FakeWorker {
     } image;
     image.known.devices = words_.count("empty") > 0 ? 0 : 1;
     if (Has("newer")) SpeakNewerWords();
-    const std::string packet =
-        Has("newer") ? EncodeMessage(MessageType::kImage, image, {words_["meta"], "another string"})
-                     : EncodeMessage(MessageType::kImage, image.known, {words_["meta"]});
+    std::string packet = EncodeMessage(MessageType::kImage, image.known, {words_["meta"]});
+    if (Has("newer")) packet = EncodeMessage(MessageType::kImage, image, {words_["meta"], "another string"});
+    // A body without its last field.
+    const std::string_view body(reinterpret_cast<const char*>(&image), offsetof(ImageBody, needs_48bit));
+    if (Has("older")) packet = EncodePacket(MessageType::kImage, body, JoinStrings({words_["meta"]}));
     (void)channel_.Send(packet, {meta.get(), meta.get(), data_.get()}).ok();
   }
 
@@ -142,10 +163,16 @@ class FakeWorker {
     }
     if (message.Is(MessageType::kDrain)) drained_ = !Has("slow-drain");
     if (message.Is(MessageType::kWorkerStatus)) {
-      const auto body = message.BodyAs<WorkerStatusBody>();
-      (void)channel_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {words_["document"]})).ok();
+      if (Has("overdue")) HoldAnOldRequest();
+      if (Has("exit")) _exit(std::stoi(words_["exit"]));
+      TellStatus(message);
     }
     return true;
+  }
+
+  void TellStatus(const Message& question) {
+    const auto body = question.BodyAs<WorkerStatusBody>();
+    (void)channel_.Send(EncodeMessage(MessageType::kWorkerStatusReply, body, {words_["document"]})).ok();
   }
 
   // False: the file system is unmounted.

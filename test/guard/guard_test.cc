@@ -5,7 +5,9 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <future>
+#include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -225,6 +227,27 @@ TEST_F(GuardTest, SkipsWordsOfANewerProgram) {
   Message reply;
   EXPECT_EQ(channel.value().ReceiveWaiting(reply, 20'000), Channel::Received::kMessage);
   EXPECT_TRUE(reply.Is(MessageType::kStatusReply));
+}
+
+// Whether this process may ask the memory killer to spare it, as the guard does.
+bool MayLowerItsScore() {
+  const std::string path = "/proc/self/oom_score_adj";
+  const std::string before = ReadFileOrError(path);
+  std::ofstream lowered(path);
+  if (!(lowered << "-1000" << std::flush)) return false;
+  std::ofstream(path) << before;
+  return true;
+}
+
+TEST_F(GuardTest, TheMemoryKillerSparesTheGuardAndNotTheWorker) {
+  rig_.Mount();
+  const auto score = [](pid_t pid) {
+    return std::stoi(ReadFileOrError("/proc/" + std::to_string(pid) + "/oom_score_adj"));
+  };
+  if (MayLowerItsScore()) {
+    EXPECT_EQ(score(rig_.guard()), -1000);
+  }
+  EXPECT_GT(score(static_cast<pid_t>(rig_.Status().worker_pid)), 0);
 }
 
 TEST_F(GuardTest, KeepsSecretsOutOfArgumentsAndEnvironment) {

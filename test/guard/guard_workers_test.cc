@@ -1,6 +1,7 @@
 // Workers that die, hang or are replaced by others, under a guard and the kernel.
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <vector>
@@ -22,7 +23,10 @@ class GuardWorkersTest : public ::testing::TestWithParam<Transport> {
     if (geteuid() != 0) GTEST_SKIP() << "mounting needs root";
   }
   std::string Large() { return ReadFileOrError(rig_.mount_point() + "/large"); }
-  std::string Source() { return ReadFileOrError(rig_.source_file("large")); }
+  void ExpectGoodBytes() {
+    const std::string large = Large();
+    EXPECT_TRUE(large == ReadFileOrError(rig_.source_file("large"))) << large.substr(0, 100);
+  }
   std::string LastError() {
     return rig_.Ask(MessageType::kStatus, {}, MessageType::kStatusReply).Strings(2)[1];
   }
@@ -48,7 +52,7 @@ TEST_P(GuardWorkersTest, ADeadWorkerIsReplaced) {
   rig_.AwaitStandby();
   const GuardStatusBody before = rig_.Status();
   kill(before.worker_pid, SIGKILL);
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
   const GuardStatusBody after = rig_.Status();
   EXPECT_EQ(after.state, MountState::kReady);
   EXPECT_EQ(after.worker_pid, before.standby_pid);
@@ -60,7 +64,7 @@ TEST_P(GuardWorkersTest, ADeadWorkerIsReplaced) {
 TEST_F(GuardWorkersTest, ADeadWorkerIsReplacedBeforeAnotherOneIsReady) {
   rig_.Mount();
   kill(rig_.Status().worker_pid, SIGKILL);
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
   EXPECT_EQ(rig_.Status().worker_restarts, 1u);
   ExpectCleanEnd();
 }
@@ -96,7 +100,16 @@ TEST_P(GuardWorkersTest, WhenWorkersKeepDyingReadsFailUntilTheMountIsRevived) {
   const Message revived = rig_.AskInWords(MessageType::kRevive, {"", rig_.Spec("")});
   EXPECT_EQ(revived.BodyAs<ResultBody>().code, ResultCode::kOk) << revived.Strings(1)[0];
   EXPECT_EQ(rig_.Status().state, MountState::kReady);
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
+  ExpectCleanEnd();
+}
+
+// Each answer to a request that was taken over that often is EIO: takeover_test of the session.
+TEST_F(GuardWorkersTest, AfterFiveFailuresWorkersAreToldToSuspectTheRequests) {
+  rig_.Mount("next:distrustful");
+  kill(rig_.Status().worker_pid, SIGKILL);
+  ExpectGoodBytes();
+  EXPECT_EQ(rig_.Status().worker_restarts, 5u);
   ExpectCleanEnd();
 }
 
@@ -113,7 +126,7 @@ TEST_F(GuardWorkersTest, AWorkerWithoutAHeartbeatIsKilledAndReplaced) {
   rig_.Mount("first:no-beat");
   EXPECT_TRUE(Await([&] { return rig_.Status().worker_restarts == 1; }));
   EXPECT_THAT(LastError(), HasSubstr("no progress"));
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
   ExpectCleanEnd();
 }
 
@@ -122,8 +135,65 @@ TEST_F(GuardWorkersTest, AStoppedWorkerIsKilledAndReplaced) {
   rig_.Mount();
   rig_.AwaitStandby();
   kill(rig_.Status().worker_pid, SIGSTOP);
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
   EXPECT_THAT(LastError(), HasSubstr("no progress"));
+  ExpectCleanEnd();
+}
+
+TEST_F(GuardWorkersTest, AWorkerThatHoldsARequestForTooLongIsKilledAndReplaced) {
+  rig_.Mount("first:overdue");
+  EXPECT_TRUE(Await([&] { return rig_.Status().worker_restarts == 1; }));
+  EXPECT_THAT(LastError(), HasSubstr("a request was not answered"));
+  ExpectGoodBytes();
+  ExpectCleanEnd();
+}
+
+TEST_F(GuardWorkersTest, AWorkerThatExitsIsReplaced) {
+  // It ends at the first question for its status, which Mount asks.
+  rig_.Mount("first:exit=7");
+  EXPECT_EQ(Large(), Source());
+  EXPECT_EQ(rig_.Status().worker_restarts, 1u);
+  EXPECT_THAT(LastError(), HasSubstr("exit code 7"));
+  ExpectCleanEnd();
+}
+
+TEST_F(GuardWorkersTest, AStoppedStandbyIsReplacedBeforeItIsNeeded) {
+  rig_.SetRequestTimeout(1'000);
+  rig_.Mount();
+  rig_.AwaitStandby();
+  const pid_t stopped = rig_.Status().standby_pid;
+  kill(stopped, SIGSTOP);
+  EXPECT_TRUE(Await([&] {
+    const GuardStatusBody status = rig_.Status();
+    return status.standby_ready != 0 && status.standby_pid != stopped;
+  }));
+  EXPECT_NE(kill(stopped, 0), 0);
+  ExpectCleanEnd();
+}
+
+TEST_F(GuardWorkersTest, AGuardWithoutDescriptorsStillReplacesItsWorker) {
+  rig_.Mount();
+  rig_.AwaitStandby();
+  const GuardStatusBody before = rig_.Status();
+  rlimit all;
+  ASSERT_EQ(prlimit(rig_.guard(), RLIMIT_NOFILE, nullptr, &all), 0);
+  constexpr size_t kFew = 64;
+  const rlimit few{kFew, all.rlim_max};
+  ASSERT_EQ(prlimit(rig_.guard(), RLIMIT_NOFILE, &few, nullptr), 0);
+  std::vector<Channel> clients;
+  while (clients.size() < kFew) {
+    auto client = Channel::Connect(rig_.run_directory() + "/control");
+    ASSERT_TRUE(client.ok()) << client.failure().text;
+    clients.push_back(std::move(client.value()));
+  }
+  kill(before.worker_pid, SIGKILL);
+  EXPECT_EQ(Large(), Source());
+  // Who cannot be listened to is told so.
+  Message message;
+  EXPECT_EQ(clients.back().ReceiveWaiting(message, 20'000), Channel::Received::kClosed);
+  ASSERT_EQ(prlimit(rig_.guard(), RLIMIT_NOFILE, &all, nullptr), 0);
+  clients.clear();
+  EXPECT_EQ(rig_.Status().worker_restarts, 1u);
   ExpectCleanEnd();
 }
 
@@ -133,7 +203,7 @@ TEST_F(GuardWorkersTest, AStoppedSuccessorIsReplacedToo) {
   const GuardStatusBody before = rig_.Status();
   kill(before.standby_pid, SIGSTOP);
   kill(before.worker_pid, SIGKILL);
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
   EXPECT_EQ(rig_.Status().worker_restarts, 2u);
   ExpectCleanEnd();
 }
@@ -146,7 +216,7 @@ TEST_P(GuardWorkersTest, AnUpgradeReplacesTheWorker) {
   const GuardStatusBody after = rig_.Status();
   EXPECT_NE(after.worker_pid, old);
   EXPECT_EQ(after.worker_restarts, 0u);
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
   ExpectCleanEnd();
 }
 
@@ -154,10 +224,21 @@ TEST_F(GuardWorkersTest, WorkersOfANewerVersionServe) {
   rig_.Mount("newer");
   rig_.AwaitStandby();
   kill(rig_.Status().worker_pid, SIGKILL);
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
   EXPECT_EQ(rig_.AskInWords(MessageType::kUpgrade, {rig_.WorkerProgram(), "a newer client's word"})
                 .BodyAs<ResultBody>()
                 .code,
+            ResultCode::kOk);
+  ExpectGoodBytes();
+  ExpectCleanEnd();
+}
+
+TEST_F(GuardWorkersTest, WorkersOfAnOlderVersionServe) {
+  rig_.Mount("older");
+  rig_.AwaitStandby();
+  kill(rig_.Status().worker_pid, SIGKILL);
+  EXPECT_EQ(Large(), Source());
+  EXPECT_EQ(rig_.AskInWords(MessageType::kUpgrade, {rig_.WorkerProgram()}).BodyAs<ResultBody>().code,
             ResultCode::kOk);
   EXPECT_EQ(Large(), Source());
   ExpectCleanEnd();
@@ -177,7 +258,7 @@ TEST_F(GuardWorkersTest, AWorkerThatDoesNotDrainIsKilledForAnUpgrade) {
   rig_.Mount("first:slow-drain");
   EXPECT_EQ(rig_.AskInWords(MessageType::kUpgrade, {rig_.WorkerProgram()}).BodyAs<ResultBody>().code,
             ResultCode::kOk);
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
   EXPECT_EQ(rig_.Status().worker_restarts, 0u);
   ExpectCleanEnd();
 }
@@ -192,7 +273,7 @@ TEST_F(GuardWorkersTest, AnUpgradeThatDoesNotComeUpLeavesTheOldWorkerServing) {
     EXPECT_EQ(result.BodyAs<ResultBody>().code, ResultCode::kFailed) << program;
     EXPECT_THAT(result.Strings(1)[0], HasSubstr("goes on serving"));
     EXPECT_EQ(rig_.Status().worker_pid, old);
-    EXPECT_EQ(Large(), Source());
+    ExpectGoodBytes();
   }
   ExpectCleanEnd();
 }

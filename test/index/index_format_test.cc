@@ -4,9 +4,8 @@
 #include <random>
 
 #include "gtest/gtest.h"
-#include "mounter/base/coding.h"
-#include "mounter/base/crc.h"
 #include "mounter/base/file.h"
+#include "mounter/index/sealed_file.h"
 #include "test/index/index_fixture.h"
 #include "test/support/status_matchers.h"
 #include "test/support/temp_dir.h"
@@ -125,8 +124,7 @@ TEST(IndexFormatTest, NonsenseUnderAGoodChecksumIsAnError) {
     for (uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
       bytes[16 + random() % (bytes.size() - 16)] = static_cast<char>(random());
     }
-    StoreLittle(&bytes[12], uint32_t{0});
-    StoreLittle(&bytes[12], Crc32c(0, bytes));
+    Seal(bytes);
     const auto manifest = DecodeIndexManifest(bytes);
     if (manifest.ok()) {
       (void)IndexReportText(*manifest);

@@ -181,7 +181,7 @@ TEST_F(ObjectTableTest, AFileThatIsCutUnderItsReaderIsAnError) {
 TEST_F(ObjectTableTest, AnotherVersionIsToldApart) {
   Write(10);
   std::string bytes = Contents();
-  bytes[table_format::kVersionAt] = 2;
+  bytes[8] = 2;
   ASSERT_OK(WriteFileAtomically(path(), bytes));
   EXPECT_THAT(ObjectTable::Open(path()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("version: 2")));

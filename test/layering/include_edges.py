@@ -37,12 +37,14 @@ INTERFACE_ONLY = {
 }
 # Header pattern -> the only files (regular expression) that may include it.
 ONLY_IN = {
-    r"curl/.*": r"mounter/objstore/curl_loop\.cc",
+    r"curl/.*": r"mounter/objstore/curl_engine\.cc",
     r"fuse.*\.h|fuse3/.*": r"mounter/(session|fuse)/.*",
     r"grpc.*": r"csi/.*",
 }
 # Words that only main files may use.
 ONLY_MAIN = re.compile(r"\b(getenv|environ)\b")
+# absl measures a wait's time limit by the wall clock: when that jumps back, the wait lasts as much longer.
+WALL_CLOCK_WAIT = re.compile(r"\w*With(Timeout|Deadline)\(")
 MAIN = re.compile(r".*/(\w+_)?main\.cc$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -75,6 +77,8 @@ def problems(path, text):
         problem = include_problem(path, match.group(2), match.group(1) == '"') if match else None
         if not problem and ONLY_MAIN.search(line.split("//")[0]) and not MAIN.match(path):
             problem = "only main files read the environment"
+        if not problem and WALL_CLOCK_WAIT.search(line.split("//")[0]):
+            problem = "waits by the wall clock: post a delayed task to an Executor, or sleep"
         if problem:
             yield f"{path}:{number}: {problem}"
 
@@ -88,6 +92,7 @@ def self_test():
         "mounter/guard/a.cc": '#include "mounter/cli/mount.h"',
         "mounter/objstore/a.cc": 'const char* x = getenv("HOME");',
         "mounter/base/a.cc": '#include "test/support/temp_dir.h"',
+        "mounter/session/b.cc": "mu_.AwaitWithTimeout(condition, kLimit);",
         "csi/a.cc": '#include "mounter/objstore/object_store.h"',
     }
     good = {

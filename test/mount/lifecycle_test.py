@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -175,15 +176,74 @@ class LifecycleTest(rig.MountTest):
         self.assertEqual(self.read("dir/file"), self.content)
         self.umount()
 
-    def test_a_stopped_guard_does_not_hang_the_commands(self):
+    def test_the_next_mount_removes_what_a_power_cut_left(self):
+        self.serve_root()
+        beside = os.path.join(self.dir, "beside")
+        os.mkdir(beside)
+        self.assertEqual(self.run_bucketvol("mount", "s3://b", beside, "-o", self.options()).code, 0)
+        live = self.run_files()
+        dead = os.path.join(self.dir, "run", "0123456789abcdef")
+        os.mkdir(dead)
+        for name in ("lock", "control", "log"):
+            with open(os.path.join(dead, name), "w"):
+                pass
+        os.mkdir(os.path.join(self.dir, "run", "0123456789abcde0"))  # Cut off before the first file was made.
+        for foreign in ("notes", "0123456789abcde"):
+            os.mkdir(os.path.join(self.dir, "run", foreign))
+        self.mount("s3://b")
+        self.assertEqual(self.read("other"), b"other")
+        self.umount()
+        self.assertEqual({os.path.basename(path) for path in self.run_files()} - {"notes", "0123456789abcde"},
+                         {os.path.basename(path) for path in live})
+        for foreign in ("notes", "0123456789abcde"):
+            os.rmdir(os.path.join(self.dir, "run", foreign))
+        self.assertEqual(self.run_bucketvol("umount", beside).code, 0)
+
+    def test_the_next_mount_elsewhere_keeps_the_log_of_a_dead_guard_until_its_mount_is_gone(self):
         self.serve_root()
         self.mount("s3://b")
-        guard, worker = self.pids()
+        guard, _ = self.pids()
+        os.kill(guard, signal.SIGKILL)
+        rig.await_true(lambda: len(self.processes()) == 0, "the end of the worker")
+        left = self.run_files()
+        beside = os.path.join(self.dir, "beside")
+        os.mkdir(beside)
+        for remaining in (left, []):
+            self.assertEqual(self.run_bucketvol("mount", "s3://b", beside, "-o", self.options()).code, 0)
+            self.assertEqual(self.run_bucketvol("umount", beside).code, 0)
+            self.assertEqual(self.run_files(), remaining)
+            if remaining:
+                self.umount()
+
+    # Whoever is asked may hang.
+
+    def test_status_of_a_stopped_worker_is_told(self):
+        self.serve_root()
+        self.mount("s3://b")
+        _, worker = self.pids()
         os.kill(worker, signal.SIGSTOP)
         self.assertEqual(self.status()["state"], "ready")
         os.kill(worker, signal.SIGCONT)
         self.umount()
-        del guard
+
+    def test_a_stopped_guard_does_not_hang_the_commands(self):
+        self.serve_root()
+        self.mount("s3://b")
+        guard, _ = self.pids()
+        os.kill(guard, signal.SIGSTOP)
+        self.assertEqual(self.read("dir/file"), self.content)
+        status = self.status()
+        self.assertEqual((status["state"], status["source"], status["pid"]["guard"]), ("degraded", "s3://b", guard))
+        self.assertIn("does not answer", status["last_error"])
+        self.assertIn("does not answer", self.run_bucketvol("upgrade", self.mountpoint).err)
+        self.assertIn("busy", self.try_mount("s3://b").err)
+        os.kill(guard, signal.SIGCONT)
+        self.assertEqual(self.status()["state"], "ready")
+        self.assertEqual(self.read("other"), b"other")
+        os.kill(guard, signal.SIGSTOP)
+        self.umount("--force")
+        self.assertEqual(self.mounts() + self.loops() + self.processes(), [])
+        shutil.rmtree(self.dir + "/run")
 
     def test_a_damaged_table_fails_reads_and_nothing_else(self):
         self.serve("--synthetic", "b:keys=20000,per-dir=100,size=1KB")

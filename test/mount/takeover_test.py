@@ -199,6 +199,35 @@ class TakeoverTest(rig.MountTest):
         self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual(self.leftovers(), [])
 
+    def test_a_hung_mount_without_successors_unmounts_and_no_other(self):
+        self.serve_root()
+        beside = os.path.join(self.dir, "beside")
+        os.mkdir(beside)
+        state = os.path.join(self.dir, "state-beside")
+        self.assertEqual(self.run_bucketvol("mount", "s3://b", beside, "-o", self.options(f"state_dir={state}")).code, 0)
+        self.mount("s3://b")
+        self.await_standby()
+        self.replace(os.readlink(f"/proc/{self.worker()}/exe").rsplit("/", 1)[0] + "/bucketvol", "/bin/false")
+        pid = self.status()["pid"]
+        os.kill(pid["worker"], signal.SIGSTOP)
+        os.kill(pid["standby"], signal.SIGKILL)
+        reader = subprocess.Popen(["cat", self.path("d0/f0")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(reader.kill)
+        rig.await_true(lambda: self.is_in_the_kernel(reader.pid), "a reader that hangs")
+        begin = time.monotonic()
+        self.assertIn("in use", self.run_bucketvol("umount", self.mountpoint).err)
+        self.umount("--force")
+        self.assertLess(time.monotonic() - begin, 20)
+        self.assertEqual(reader.wait(timeout=rig.LIMIT), 1)
+        self.mountpoint = beside
+        self.assertReads()
+        self.umount()
+        self.assertEqual(self.leftovers(), [])
+
+    def is_in_the_kernel(self, pid):
+        with open(f"/proc/{pid}/wchan") as file:
+            return "folio" in file.read()
+
     # Workers that cannot be had.
 
     def replace(self, program, by):
@@ -256,7 +285,7 @@ class TakeoverTest(rig.MountTest):
         with open(hanging, "w") as file:
             file.write("#!/bin/sh\nexec sleep 1000\n")
         os.chmod(hanging, 0o755)
-        for program, words in (("/bin/false", "exit code 1"), (hanging, "signal 9"), (self.dir + "/nothing", "No such file")):
+        for program, words in (("/bin/false", "exit code 1"), (hanging, "not ready"), (self.dir + "/nothing", "No such file")):
             result = self.upgrade(self.mountpoint, "--program", program)
             self.assertEqual(result.code, 1, result)
             self.assertIn(words, result.err)

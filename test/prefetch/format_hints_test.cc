@@ -5,95 +5,94 @@
 
 #include <string>
 
-#include "mounter/base/coding.h"
+#include "test/support/file_formats.h"
 
 namespace bucketvol {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::Optional;
+using testing::SafetensorsEntry;
+using testing::SafetensorsHead;
+using testing::ZipEnd;
 
 constexpr uint64_t kMiB = 1 << 20;
-
-std::string Header(const std::string& json) {
-  std::string header;
-  AppendLittle<uint64_t>(header, json.size());
-  return header + json;
-}
-
-std::string Tensor(uint64_t begin, uint64_t end) {
-  return R"({"dtype":"F16","shape":[2,3],"data_offsets":[)" + std::to_string(begin) + "," +
-         std::to_string(end) + "]}";
-}
+constexpr uint64_t kSize = 100 * kMiB;
 
 TEST(FormatHints, NamesTellTheFormat) {
-  EXPECT_EQ(FormatOf("a/model-00001-of-00002.safetensors"), Format::kSafetensors);
-  EXPECT_EQ(FormatOf("a/Model.GGUF"), Format::kHeadFirst);
-  for (const char* key : {"a.pt", "pytorch_model.bin", "x.npz", "x.zip", "x.parquet"})
-    EXPECT_EQ(FormatOf(key), Format::kHeadAndTail) << key;
-  for (const char* key : {"", "pt", "a.jpg", "safetensors", "a.pt.jpg"})
-    EXPECT_EQ(FormatOf(key), Format::kUnknown) << key;
+  for (const char* key : {"a/model-00001-of-00002.safetensors", "a/M.SafeTensors", "a.pt",
+                          "pytorch_model.bin", "x.npz", "x.zip", "x.parquet"}) {
+    EXPECT_NE(FormatHints::For(key, kSize), nullptr) << key;
+  }
+  for (const char* key : {"", "pt", "a.jpg", "safetensors", "a.pt.jpg", "a.gguf"})
+    EXPECT_EQ(FormatHints::For(key, kSize), nullptr) << key;
 }
 
-TEST(FormatHints, FirstTouch) {
-  EXPECT_THAT(FirstTouchRanges(Format::kUnknown, 100 * kMiB), IsEmpty());
-  EXPECT_THAT(FirstTouchRanges(Format::kSafetensors, 100 * kMiB), ElementsAre(ByteRange{0, kMiB}));
-  EXPECT_THAT(FirstTouchRanges(Format::kHeadAndTail, 100 * kMiB),
-              ElementsAre(ByteRange{0, kMiB}, ByteRange{99 * kMiB, 100 * kMiB}));
-  EXPECT_THAT(FirstTouchRanges(Format::kHeadAndTail, 3 * kMiB / 2),
-              ElementsAre(ByteRange{0, kMiB}, ByteRange{kMiB, 3 * kMiB / 2}));
-  EXPECT_THAT(FirstTouchRanges(Format::kHeadAndTail, 10), ElementsAre(ByteRange{0, 10}));
-  EXPECT_THAT(FirstTouchRanges(Format::kHeadAndTail, 0), IsEmpty());
+TEST(FormatHints, TheHeaderOfASafetensorsFileIsFetchedWhole) {
+  std::string json =
+      "{" + SafetensorsEntry("a", 0, 5 * kMiB) + "," + SafetensorsEntry("b", 5 * kMiB, 9 * kMiB);
+  json += std::string(2 * kMiB, ' ') + "}";
+  const std::string head = SafetensorsHead(json);
+  const auto hints = FormatHints::For("a.safetensors", kSize);
+  EXPECT_THAT(hints->wanted(), ElementsAre(ByteRange{0, 9}));
+  const ByteRange whole{0, head.size()};
+  EXPECT_THAT(hints->Take({0, 9}, head.substr(0, 9)).ahead, ElementsAre(whole));
+  EXPECT_THAT(hints->wanted(), ElementsAre(whole));
+  EXPECT_THAT(hints->Take(whole, head).boundaries,
+              ElementsAre(head.size(), head.size() + 5 * kMiB, head.size() + 9 * kMiB));
+  EXPECT_THAT(hints->wanted(), IsEmpty());
 }
 
-TEST(SafetensorsHeader, RangeIsToldByTheFirstEightBytes) {
-  EXPECT_THAT(SafetensorsHeader::Range(Header("{}"), 100), Optional(ByteRange{0, 10}));
-  EXPECT_EQ(SafetensorsHeader::Range(Header("{}").substr(0, 7), 100), std::nullopt);
-  EXPECT_EQ(SafetensorsHeader::Range(Header("{}"), 9), std::nullopt);
-  std::string huge;
-  AppendLittle<uint64_t>(huge, SafetensorsHeader::kMaxHeaderBytes + 1);
-  EXPECT_EQ(SafetensorsHeader::Range(huge, UINT64_MAX), std::nullopt);
-  std::string overflow;
-  AppendLittle<uint64_t>(overflow, UINT64_MAX);
-  EXPECT_EQ(SafetensorsHeader::Range(overflow, UINT64_MAX), std::nullopt);
+TEST(FormatHints, AnArchiveThatIsBegunAtItsHead) {
+  const auto hints = FormatHints::For("a.pt", kSize);
+  const ByteRange last{kSize - 98, kSize};
+  EXPECT_THAT(hints->wanted(), ElementsAre(ByteRange{0, 4}, last));
+  EXPECT_THAT(hints->Take({0, 4}, "PK\3\4").ahead, ElementsAre(ByteRange{kSize - kMiB, kSize}));
+  EXPECT_THAT(hints->wanted(), ElementsAre(last));
 }
 
-TEST(SafetensorsHeader, TensorsBeginAndEndAtBoundaries) {
-  const std::string header = Header(R"({"__metadata__":{"format":"pt","data_offsets":"none"},"b":)" +
-                                    Tensor(5 * kMiB, 9 * kMiB) + R"(,"a":)" + Tensor(0, 5 * kMiB) + "}");
-  EXPECT_THAT(SafetensorsHeader::Boundaries(header, header.size() + 9 * kMiB),
-              Optional(ElementsAre(header.size(), header.size() + 5 * kMiB, header.size() + 9 * kMiB)));
+TEST(FormatHints, AnArchiveThatIsBegunAtItsEnd) {
+  std::string end;
+  const uint64_t offset = kSize - ZipEnd(0, {0, 20 * kMiB}).size();
+  end = ZipEnd(offset, {0, 20 * kMiB});
+  const auto hints = FormatHints::For("a.npz", kSize);
+  const ByteRange directory{offset, kSize - 22};
+  EXPECT_THAT(hints->Take({kSize - 98, kSize}, end.substr(end.size() - 98)).ahead, ElementsAre(directory));
+  EXPECT_THAT(hints->wanted(), ElementsAre(directory));
+  EXPECT_THAT(hints->Take(directory, end.substr(0, directory.size())).boundaries,
+              ElementsAre(0, 20 * kMiB, offset));
+  EXPECT_THAT(hints->wanted(), IsEmpty());
 }
 
-TEST(SafetensorsHeader, SmallTensorsArePutTogether) {
-  std::string json = "{";
-  for (uint64_t i = 0; i < 64; ++i)
-    json += "\"" + std::to_string(i) + "\":" + Tensor(i * 65536, (i + 1) * 65536) + ",";
-  json.back() = '}';
-  const std::string header = Header(json);
-  const auto boundaries = SafetensorsHeader::Boundaries(header, header.size() + 4 * kMiB);
-  ASSERT_TRUE(boundaries.has_value());
-  EXPECT_EQ(boundaries->size(), 5);
-  EXPECT_EQ(boundaries->back(), header.size() + 4 * kMiB);
+TEST(FormatHints, ParquetTellsTheLengthOfItsFooter) {
+  auto hints = FormatHints::For("a.parquet", kSize);
+  EXPECT_THAT(hints->Take({0, 4}, "PAR1").ahead, ElementsAre(ByteRange{kSize - kMiB, kSize}));
+  const std::string last("\0\0\x30\0PAR1", 8);
+  EXPECT_THAT(hints->Take({kSize - 8, kSize}, last).ahead,
+              ElementsAre(ByteRange{kSize - 3 * kMiB - 8, kSize}));
+  EXPECT_THAT(hints->wanted(), IsEmpty());
 }
 
-TEST(SafetensorsHeader, MalformedIsNoHint) {
-  for (const std::string json :
-       {"[]", "{", "{}", R"({"a":{"data_offsets":["x",1]}})", R"({"a":{"data_offsets":[-1,1]}})",
-        R"({"a":{"data_offsets":[0,1.5]}})", R"({"a":{"data_offsets":[0,18446744073709551616]}})",
-        R"({"a":{"data_offsets":[0,1000000]}})"})
-    EXPECT_EQ(SafetensorsHeader::Boundaries(Header(json), 1000), std::nullopt) << json;
-  std::string deep = R"({"a":)";
-  for (int i = 0; i < 1000; ++i) deep += "[";
-  EXPECT_EQ(SafetensorsHeader::Boundaries(Header(deep), 10'000), std::nullopt);
+// Whatever the bytes are, nothing is fetched for the name's sake.
+TEST(FormatHints, AFileThatIsNotWhatItsNameSaysCostsNothing) {
+  for (const char* key : {"a.safetensors", "a.pt", "a.parquet"}) {
+    const auto hints = FormatHints::For(key, kSize);
+    while (!hints->wanted().empty()) {
+      const ByteRange range = hints->wanted().front();
+      const FormatHints::Advice advice = hints->Take(range, std::string(range.size(), 'x'));
+      EXPECT_THAT(advice.ahead, IsEmpty()) << key;
+      EXPECT_THAT(advice.boundaries, IsEmpty()) << key;
+    }
+  }
 }
 
-TEST(SafetensorsHeader, CutOffIsNoHint) {
-  const std::string header = Header(R"({"a":)" + Tensor(0, 100) + "}");
-  ASSERT_TRUE(SafetensorsHeader::Boundaries(header, 1000).has_value());
-  for (size_t length = 0; length < header.size(); ++length)
-    EXPECT_EQ(SafetensorsHeader::Boundaries(header.substr(0, length), 1000), std::nullopt);
+TEST(FormatHints, WhatPointsBeyondTheObjectIsNotFetched) {
+  EXPECT_THAT(FormatHints::For("a.parquet", kSize)->Take({kSize - 8, kSize}, "\xff\xff\xff\xffPAR1").ahead,
+              IsEmpty());
+  EXPECT_THAT(FormatHints::For("a.safetensors", kSize)
+                  ->Take({0, 9}, SafetensorsHead("{").replace(0, 8, std::string("\0\0\0\x07\0\0\0\0", 8)))
+                  .ahead,
+              IsEmpty());
 }
 
 }  // namespace

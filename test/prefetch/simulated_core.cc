@@ -11,8 +11,9 @@ SimulatedCore::SimulatedCore(SimulationSettings settings, std::vector<uint64_t> 
       concurrency_(settings.concurrency),
       files_(FileSequenceSettings{.objects = object_sizes.size()}) {
   for (const uint64_t size : object_sizes) {
-    objects_.push_back(
-        {size, StreamTable(size, settings.streams), std::vector<int>((size + kChunk - 1) / kChunk, kAbsent)});
+    objects_.push_back({size, StreamTable(size, settings.streams),
+                        std::vector<int>((size + kChunk - 1) / kChunk, kAbsent),
+                        std::vector<bool>((size + kChunk - 1) / kChunk)});
   }
 }
 
@@ -43,7 +44,7 @@ void SimulatedCore::Issue(const TraceRead& read) {
   LinkEstimate link = concurrency_.link();
   link.streams = ActiveStreams();
   const uint64_t share = settings_.budget / static_cast<uint64_t>(std::max(link.streams, 1));
-  const Plan plan = object.table.Note(read.range, stall, link, share, now_);
+  const Plan plan = object.table.Note(read.range, stall, link, {share, settings_.budget}, now_);
   Raise(read.object, read.range);
   Claim(read.object, plan.demand, Urgency::kDemand);
   uint64_t room = settings_.budget - std::min(settings_.budget, ahead_);
@@ -134,7 +135,10 @@ void SimulatedCore::Receive(int id) {
   const size_t done = whole ? (fetch.range.size() + kChunk - 1) / kChunk : received / kChunk;
   for (; fetch.chunks_done < done; ++fetch.chunks_done) {
     objects_[fetch.object].chunks[first + fetch.chunks_done] = kThere;
-    if (settings_.memory != UINT64_MAX) there_.emplace_back(fetch.object, first + fetch.chunks_done);
+    if (settings_.memory == UINT64_MAX) continue;
+    objects_[fetch.object].read[first + fetch.chunks_done] = false;
+    unread_.emplace_back(fetch.object, first + fetch.chunks_done);
+    ++there_;
   }
   if (whole) EndFetch(id);
 }
@@ -148,11 +152,25 @@ void SimulatedCore::EndFetch(int id) {
   fetches_.erase(id);
 }
 
+// What was read goes first.
 void SimulatedCore::Drop() {
-  while (there_.size() * kChunk > settings_.memory) {
-    const auto [object, chunk] = there_.front();
-    there_.pop_front();
-    if (objects_[object].chunks[chunk] == kThere) objects_[object].chunks[chunk] = kAbsent;
+  while (there_ * kChunk > settings_.memory) {
+    std::deque<std::pair<size_t, size_t>>& from = read_.empty() ? unread_ : read_;
+    const auto [object, chunk] = from.front();
+    from.pop_front();
+    if (objects_[object].chunks[chunk] != kThere || objects_[object].read[chunk] != (&from == &read_))
+      continue;
+    objects_[object].chunks[chunk] = kAbsent;
+    --there_;
+  }
+}
+
+void SimulatedCore::MarkRead(const TraceRead& read) {
+  if (settings_.memory == UINT64_MAX) return;
+  for (uint64_t chunk = read.range.begin / kChunk; chunk * kChunk < read.range.end; ++chunk) {
+    if (objects_[read.object].read[chunk]) continue;
+    objects_[read.object].read[chunk] = true;
+    read_.emplace_back(read.object, chunk);
   }
 }
 
@@ -194,6 +212,7 @@ void SimulatedCore::RunReader(Reader& reader) {
     reader.busy_until =
         std::max(reader.busy_until, now_) + absl::Seconds(bytes / trace.bytes_per_second) + trace.think;
     delivered_ += read.range.size();
+    MarkRead(read);
     if (++reader.completed == trace.reads.size()) reader.end = std::max(now_, reader.busy_until);
   }
 }

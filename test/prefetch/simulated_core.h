@@ -38,7 +38,7 @@ struct SimulationSettings {
   ConcurrencySettings concurrency;
   bool across_files = false;
   uint64_t budget = uint64_t{4} << 30;  // Of all windows.
-  uint64_t memory = UINT64_MAX;         // What came first is dropped first.
+  uint64_t memory = UINT64_MAX;         // What was read is dropped first, in the order it came.
   absl::Duration step = absl::Microseconds(500);
 };
 
@@ -79,6 +79,7 @@ class SimulatedCore {
     uint64_t size;
     StreamTable table;
     std::vector<int> chunks;  // kAbsent, kThere, or the fetch that brings it.
+    std::vector<bool> read;   // Since it is there; while memory is limited.
     bool opened = false;
   };
   struct Fetch {
@@ -111,6 +112,7 @@ class SimulatedCore {
   void Cancel(size_t object, ByteRange range);
   void CancelAbandoned();
   void Drop();
+  void MarkRead(const TraceRead& read);
   void RunReader(Reader& reader);
   void Measure(SimulationResult& result);
   int ActiveStreams() const;
@@ -121,8 +123,11 @@ class SimulatedCore {
   ConcurrencyLimit concurrency_;
   FileSequence files_;
   std::map<int, Fetch> fetches_;
-  std::deque<int> queue_;                        // Prefetches that wait for their turn.
-  std::deque<std::pair<size_t, size_t>> there_;  // Chunks, oldest first.
+  std::deque<int> queue_;  // Prefetches that wait for their turn.
+  // Chunks of objects, oldest first, while memory is limited. Some have changed places or gone since.
+  std::deque<std::pair<size_t, size_t>> read_;
+  std::deque<std::pair<size_t, size_t>> unread_;
+  uint64_t there_ = 0;
   absl::Duration now_;
   int next_fetch_ = 0;
   uint64_t delivered_ = 0;

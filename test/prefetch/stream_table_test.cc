@@ -284,6 +284,11 @@ TEST_F(StreamTableTest, KnownPartIsFetchedAtItsFirstTouchAndNotBeyond) {
   EXPECT_GT(End(Note(108 * kMiB, 2 * kMiB)), 112 * kMiB);
 }
 
+TEST_F(StreamTableTest, AReadAroundTheBeginningOfAPartIsOfThatPart) {
+  table_.SetBoundaries({kMiB, 100 * kMiB, 107 * kMiB, kSize});
+  EXPECT_EQ(End(Note(100 * kMiB - 64 * kKiB, 128 * kKiB)), 107 * kMiB);
+}
+
 TEST_F(StreamTableTest, LongPiecesInAnyOrderBringTheWhole) {
   uint64_t ahead = 0;
   for (const uint64_t piece : {50, 10, 90, 30, 70, 20}) {
@@ -295,11 +300,35 @@ TEST_F(StreamTableTest, LongPiecesInAnyOrderBringTheWhole) {
   EXPECT_EQ(ahead, 1);  // From its beginning on.
 }
 
-TEST_F(StreamTableTest, TheWholeIsNotFetchedWhenItDoesNotFit) {
-  for (const uint64_t piece : {50, 10, 90, 30, 70, 20}) {
+TEST_F(StreamTableTest, OfAWholeThatDoesNotFitNoMoreIsFetchedThanTheLimitAllows) {
+  constexpr uint64_t kLimit = 32 * kMiB;
+  uint64_t planned = 0;
+  uint64_t read = 0;
+  for (const uint64_t piece : {50, 10, 90, 30, 70, 20, 60, 40, 80}) {
     for (uint64_t i = 0; i < 3; ++i) {
-      for (const ByteRange& part : Note((piece * 8 + i) * kMiB, kMiB, Stall::kAbsent, kSize / 32).ahead)
-        EXPECT_GE(part.begin, kMiB);
+      for (const ByteRange& part : Note((piece * 8 + i) * kMiB, kMiB, Stall::kAbsent, kLimit).ahead)
+        planned += part.size();
+      read += kMiB;
+      EXPECT_LE(table_.ScheduledAhead(), kLimit);
+    }
+  }
+  EXPECT_GT(planned, kLimit / 2);
+  EXPECT_LE(planned, kLimit + read);
+}
+
+TEST_F(StreamTableTest, OfAWholeNothingIsFetchedThatWasRead) {
+  std::vector<ByteRange> read;
+  for (const uint64_t piece : {50, 10, 90, 30, 70, 20, 60, 40, 80, 9, 11}) {
+    for (uint64_t i = 0; i < 3; ++i) {
+      const ByteRange now{(piece * 8 + i) * kMiB, (piece * 8 + i + 1) * kMiB};
+      const Plan plan = Note(now.begin, kMiB);
+      read.push_back(now);
+      if (read.size() < 15) continue;  // It is not certain yet that the whole is wanted.
+      for (const ByteRange& part : plan.ahead) {
+        for (const ByteRange& before : read)
+          EXPECT_TRUE(part.end <= before.begin || before.end <= part.begin)
+              << part.begin << " " << before.begin;
+      }
     }
   }
 }

@@ -27,6 +27,20 @@ std::vector<TraceRead> MappedInOrder(size_t object, ByteRange range, uint64_t re
   return InOrder(object, {begin, std::min(object_size, range.end + readahead / 2)}, readahead);
 }
 
+std::vector<TraceRead> MappedPieces(size_t object, const std::vector<ByteRange>& pieces, uint64_t readahead,
+                                    uint64_t object_size) {
+  std::vector<TraceRead> reads;
+  std::vector<bool> cached(object_size / readahead + 1);
+  for (const ByteRange& piece : pieces) {
+    for (uint64_t i = piece.begin / readahead; i * readahead < piece.end; ++i) {
+      if (cached[i]) continue;
+      cached[i] = true;
+      reads.push_back({object, {i * readahead, std::min(object_size, (i + 1) * readahead)}});
+    }
+  }
+  return reads;
+}
+
 std::vector<TraceRead> Reordered(std::vector<TraceRead> reads, size_t group, unsigned seed) {
   std::mt19937 random(seed);
   for (size_t first = 0; first < reads.size(); first += group) {

@@ -22,6 +22,11 @@ std::vector<ByteRange> Shuffled(uint64_t size, uint64_t piece, unsigned seed);
 std::vector<TraceRead> MappedInOrder(size_t object, ByteRange range, uint64_t readahead,
                                      uint64_t object_size);
 
+/// Touches the pages of pieces in order. What was read around before is in the page cache and asked for no
+/// more.
+std::vector<TraceRead> MappedPieces(size_t object, const std::vector<ByteRange>& pieces, uint64_t readahead,
+                                    uint64_t object_size);
+
 /// The requests of concurrent workers arrive out of order: swaps reads within groups of `group`.
 std::vector<TraceRead> Reordered(std::vector<TraceRead> reads, size_t group, unsigned seed);
 

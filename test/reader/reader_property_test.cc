@@ -1,4 +1,5 @@
 #include <atomic>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -48,6 +49,7 @@ class ReaderPropertyTest : public ::testing::Test {
   void Check(const ObjectId& object, ByteRange range, const absl::StatusOr<ReadData>& result) {
     if (!result.ok()) {
       if (absl::IsUnavailable(result.status())) return failed_.fetch_add(1), void();
+      if (absl::IsCancelled(result.status()) && cancelling_) return cancelled_.fetch_add(1), void();
       ADD_FAILURE() << result.status();
       return;
     }
@@ -59,15 +61,20 @@ class ReaderPropertyTest : public ::testing::Test {
     std::mt19937_64 random(seed);
     for (int done = 0; done < kReadsPerThread; done += kInFlight) {
       absl::BlockingCounter waiting(kInFlight);
+      std::vector<std::shared_ptr<Cancellation>> cancellations;
       for (int i = 0; i < kInFlight; ++i) {
         const ObjectId& object = objects_[random() % objects_.size()];
         const uint64_t begin = random() % (object.size + 1);
         const ByteRange range{begin,
                               begin + random() % (std::min<uint64_t>(object.size - begin, 20'000) + 1)};
-        reader_.Read(object, range, {}, [&, range](absl::StatusOr<ReadData> result) {
+        cancellations.push_back(cancelling_ ? std::make_shared<Cancellation>() : nullptr);
+        reader_.Read(object, range, {cancellations.back()}, [&, range](absl::StatusOr<ReadData> result) {
           Check(object, range, result);
           waiting.DecrementCount();
         });
+      }
+      for (const auto& cancellation : cancellations) {
+        if (cancellation != nullptr && random() % 4 == 0) cancellation->Cancel();
       }
       waiting.Wait();
     }
@@ -79,6 +86,18 @@ class ReaderPropertyTest : public ::testing::Test {
     for (std::thread& thread : threads) thread.join();
   }
 
+  // What nobody waits for, and looks at what there is, until `stop`.
+  void PrefetchAndTick(const std::atomic<bool>& stop) {
+    std::mt19937_64 random(99);
+    while (!stop) {
+      const ObjectId& object = objects_[random() % objects_.size()];
+      reader_.Prefetch(object, {random() % object.size, object.size});
+      reader_.Tick();
+      (void)reader_.memory();
+      std::this_thread::yield();
+    }
+  }
+
   ThreadPool pool_{"store", 3};
   FakeObjectStore store_{pool_};
   std::vector<ObjectId> objects_;
@@ -86,6 +105,8 @@ class ReaderPropertyTest : public ::testing::Test {
   std::atomic<uint64_t> right_{0};
   std::atomic<uint64_t> wrong_{0};
   std::atomic<uint64_t> failed_{0};
+  std::atomic<uint64_t> cancelled_{0};
+  bool cancelling_ = false;
   ReadMetrics metrics_;
   Reader reader_{store_, Clock::Real(), metrics_,
                  ReaderSettings{.bucket_url = "oss://b",
@@ -111,6 +132,20 @@ TEST_F(ReaderPropertyTest, EveryByteIsRightOrTheStoresErrorComes) {
   EXPECT_EQ(wrong_, 0u);
   EXPECT_EQ(right_ + failed_, static_cast<uint64_t>(kThreads * kReadsPerThread));
   EXPECT_GT(failed_, 0u);
+  EXPECT_GT(right_, failed_);
+}
+
+TEST_F(ReaderPropertyTest, EveryByteIsRightWhileReadsAreCancelledAndOthersFetchAhead) {
+  FailSometimes();
+  cancelling_ = true;
+  std::atomic<bool> stop{false};
+  std::thread other([&] { PrefetchAndTick(stop); });
+  Run();
+  stop = true;
+  other.join();
+  EXPECT_EQ(wrong_, 0u);
+  EXPECT_EQ(right_ + failed_ + cancelled_, static_cast<uint64_t>(kThreads * kReadsPerThread));
+  EXPECT_GT(cancelled_, 0u);
   EXPECT_GT(right_, failed_);
 }
 

@@ -18,7 +18,7 @@ class HttpLoop : public HttpTransport {
 };
 
 /// Borrows everything.
-absl::StatusOr<std::unique_ptr<HttpLoop>> MakeCurlLoop(const TransportSettings& settings, const Clock& clock,
+absl::StatusOr<std::unique_ptr<HttpLoop>> MakeHttpLoop(const TransportSettings& settings, const Clock& clock,
                                                        AddressBook& addresses);
 
 }  // namespace bucketvol

@@ -22,9 +22,10 @@ struct MemoryTierSettings {
   uint64_t limit_bytes = 128 << 20;
   uint64_t block_bytes = 64 << 10;   // Longest block. A power of two, at most 1 MiB.
   uint64_t passed_bytes = 32 << 20;  // Of blocks that a stream has passed, at most.
-  // A block that nobody uses leaves after this time: one that was read, one of an object that is kept whole,
-  // one that was fetched ahead (normally its stream gives it up earlier).
-  absl::Duration keep = absl::Seconds(10);
+  // A block that nobody uses leaves at the first look after this time (so with one each second within 10 s):
+  // one that was read, one of an object that is kept whole, one that was fetched ahead (normally its stream
+  // gives it up earlier).
+  absl::Duration keep = absl::Seconds(9);
   absl::Duration keep_whole = absl::Seconds(30);
   absl::Duration keep_ahead = absl::Seconds(60);
 };

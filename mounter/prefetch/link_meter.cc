@@ -29,6 +29,7 @@ void LinkMeter::UpdatePercentiles() {
   estimate_.first_byte_p50 = sorted[count / 2];
   estimate_.first_byte_p95 = sorted[count * 95 / 100];
   estimate_.first_byte_p99 = sorted[count * 99 / 100];
+  estimate_.first_byte_slow = sorted[count - 2];
   base_ = std::min(base_, std::max(estimate_.first_byte_p50, kShortest));
 }
 

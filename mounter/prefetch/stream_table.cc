@@ -18,7 +18,7 @@ constexpr int kDecidingDescents = 3;
 constexpr uint64_t kLongRun = 2 << 20;
 constexpr int kRunsLeft = 4;
 constexpr int kPartsLeft = 2;  // When the object is known to be made of parts.
-constexpr absl::Duration kIdle = absl::Seconds(10);
+constexpr absl::Duration kIdle = absl::Seconds(9);  // With a look each second: 10 at most.
 constexpr absl::Duration kLeftBehind = absl::Seconds(1);
 // A gap is read through when a request of its own would cost as much.
 constexpr uint64_t kReadThrough = 1 << 20;

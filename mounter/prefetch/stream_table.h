@@ -48,7 +48,7 @@ struct Plan {
 /// when reads go on behind it for more than 1 MiB (at the beginning of the object: at once). Each stream has
 /// a window: how far it is fetched ahead. It doubles, at most once per round trip, while readers stall, up to
 /// what the link needs and the caller allows; it shrinks when bytes are fetched long before they are read;
-/// and is gone after 10 s without a read. Descending reads turn a stream round; reads at equal distances
+/// and is gone after 9 s without a read. Descending reads turn a stream round; reads at equal distances
 /// have their next places fetched. Readers that take long pieces of the object in any order have the whole
 /// of it fetched, as much at a time as the limit of the object allows, and nothing of it twice.
 ///
@@ -71,7 +71,7 @@ class StreamTable {
   /// stream fetches such a part at once and is not taken across its end until reads go there.
   void SetBoundaries(std::vector<uint64_t> offsets);
 
-  /// Takes the windows of streams that nobody follows any more: silent for 10 s, or for 1 s while others in
+  /// Takes the windows of streams that nobody follows any more: silent for 9 s, or for 1 s while others in
   /// this object went on. Returns what was planned for them and nobody will read.
   std::vector<ByteRange> Abandoned(absl::Duration now);
   /// The same for all streams: at the last close.

@@ -18,11 +18,11 @@ constexpr double kSpare = 1.5;
 constexpr uint64_t kPartsMore = 4;
 constexpr uint64_t kPartsAlways = 5;  // Of the usual ones: so much may be tried before anything is known.
 
-// How long a part is on its way, with some to spare; all of them but the slowest.
+// How long a part is on its way, with some to spare; a slow one, too.
 double SecondsOf(uint64_t part_bytes, const LinkEstimate& link) {
   const double transfer = static_cast<double>(part_bytes) / std::max(link.connection_bytes_per_second, 1.0);
   return std::max(kSpare * (absl::ToDoubleSeconds(link.first_byte_p50) + transfer),
-                  absl::ToDoubleSeconds(link.first_byte_p99) + transfer);
+                  absl::ToDoubleSeconds(link.first_byte_slow) + transfer);
 }
 
 }  // namespace

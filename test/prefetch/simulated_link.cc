@@ -9,7 +9,8 @@ namespace bucketvol {
 void SimulatedLink::Start(int id, uint64_t bytes, absl::Duration now) {
   const double factor =
       0.9 + 0.2 * static_cast<double>(static_cast<unsigned>(id) * 2654435761U % 1024) / 1024;
-  transfers_[id] = {bytes, 0, now, now + shape_.first_byte * factor, false};
+  const double slow = id % 100 == 99 ? shape_.slow_factor : 1;
+  transfers_[id] = {bytes, 0, now, now + shape_.first_byte * factor * slow, false};
   wire_bytes_ += bytes;
   ++requests_;
 }

@@ -13,6 +13,7 @@ struct LinkShape {
   absl::Duration first_byte = absl::Milliseconds(35);
   double connection_bytes_per_second = 50e6;  // 0: no cap.
   double total_bytes_per_second = 400e6;      // 0: no cap.
+  double slow_factor = 1;  // The first byte of each hundredth request takes so many times as long.
 };
 
 /// A fluid model of an endpoint: each transfer waits for its first byte, then shares the link equally with

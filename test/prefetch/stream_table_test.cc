@@ -233,7 +233,7 @@ TEST_F(StreamTableTest, RandomReadsAreNotStreams) {
 
 TEST_F(StreamTableTest, IdleStreamGivesItsWindowBack) {
   Note(0, kMiB);
-  now_ += absl::Seconds(9);
+  now_ += absl::Seconds(8);
   EXPECT_THAT(table_.Abandoned(now_), IsEmpty());
   now_ += absl::Seconds(1);
   EXPECT_THAT(table_.Abandoned(now_), ElementsAre(ByteRange{kMiB, 5 * kMiB}));

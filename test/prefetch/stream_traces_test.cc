@@ -76,6 +76,14 @@ TEST(StreamTraces, KeepsAheadWhatTheLinkNeedsAndLittleMore) {
   }
 }
 
+// One request in a hundred is answered only when it was sent a second time.
+TEST(StreamTraces, KeepsMoreAheadWhereSomeRequestsAreSlow) {
+  SimulationSettings settings;
+  settings.link.slow_factor = 5;
+  TraceReader reader{InOrder(0, {0, 4 * kGiB}, kMiB), 1};
+  EXPECT_GE(Efficiency(Replay(settings, {4 * kGiB}, {reader})), 0.9);
+}
+
 TEST(StreamTraces, StopAfter64MiB) {
   TraceReader reader{InOrder(0, {0, 64 * kMiB}, kMiB), 1};
   const SimulationResult result = Replay({}, {512 * kMiB}, {reader});

@@ -68,13 +68,13 @@ TEST_F(ReaderMemoryTest, WhatIsReadAgainStaysLonger) {
   EXPECT_TRUE(Costs(2));
 }
 
-TEST_F(ReaderMemoryTest, AThousandObjectsReadOnceTakeAQuarterOfTheMemory) {
+TEST_F(ReaderMemoryTest, AHundredObjectsReadOnceTakeHalfOfTheMemoryAtMost) {
   CostsAndIsKept(0);
-  for (int i = 1; i < 1000; ++i) {
+  for (int i = 1; i < 100; ++i) {
     EXPECT_TRUE(Costs(i));
     EXPECT_LE(reader_.memory().used, 4 * kMiB);
   }
-  EXPECT_FALSE(Costs(999));
+  EXPECT_FALSE(Costs(99));
   EXPECT_FALSE(Costs(0));
 }
 
@@ -199,7 +199,7 @@ TEST_F(ReaderMemoryTest, AllMemoryIsGivenBackWhenNobodyReads) {
   for (size_t get = 0; get < store_.count(); ++get) {
     if (store_.InFlight(get)) store_.Complete(get);
   }
-  clock_.Advance(absl::Seconds(9));
+  clock_.Advance(absl::Seconds(8));
   reader_.Tick();
   EXPECT_EQ(reader_.memory().used, 6 * kMiB);
   for (int second = 0; second < 75; ++second) {
@@ -208,6 +208,20 @@ TEST_F(ReaderMemoryTest, AllMemoryIsGivenBackWhenNobodyReads) {
   }
   EXPECT_EQ(reader_.memory().used, 0u);
   EXPECT_EQ(reader_.memory().mapped, 0u);
+}
+
+TEST_F(ReaderMemoryTest, WithALookEachSecondIdleMemoryIsGivenBackWithinTen) {
+  const ObjectId large = Object(100, 64 * kMiB);
+  { const ReadOutcome read(reader_, large, {0, kMiB}); }
+  for (size_t get = 0; get < store_.count(); ++get) store_.Complete(get);
+  EXPECT_GT(reader_.memory().used, kMiB) << "some of it is ahead";
+  clock_.Advance(absl::Milliseconds(500));
+  for (int second = 0; second < 9; ++second) {
+    reader_.Tick();
+    clock_.Advance(absl::Seconds(1));
+  }
+  reader_.Tick();
+  EXPECT_EQ(reader_.memory().used, 0u) << "9.5 s after the read";
 }
 
 TEST_F(ReaderMemoryTest, AFailedOrCancelledFetchGivesItsMemoryBack) {

@@ -151,7 +151,7 @@ TEST_F(GuardWorkersTest, AWorkerThatHoldsARequestForTooLongIsKilledAndReplaced) 
 TEST_F(GuardWorkersTest, AWorkerThatExitsIsReplaced) {
   // It ends at the first question for its status, which Mount asks.
   rig_.Mount("first:exit=7");
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
   EXPECT_EQ(rig_.Status().worker_restarts, 1u);
   EXPECT_THAT(LastError(), HasSubstr("exit code 7"));
   ExpectCleanEnd();
@@ -187,7 +187,7 @@ TEST_F(GuardWorkersTest, AGuardWithoutDescriptorsStillReplacesItsWorker) {
     clients.push_back(std::move(client.value()));
   }
   kill(before.worker_pid, SIGKILL);
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
   // Who cannot be listened to is told so.
   Message message;
   EXPECT_EQ(clients.back().ReceiveWaiting(message, 20'000), Channel::Received::kClosed);
@@ -237,10 +237,10 @@ TEST_F(GuardWorkersTest, WorkersOfAnOlderVersionServe) {
   rig_.Mount("older");
   rig_.AwaitStandby();
   kill(rig_.Status().worker_pid, SIGKILL);
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
   EXPECT_EQ(rig_.AskInWords(MessageType::kUpgrade, {rig_.WorkerProgram()}).BodyAs<ResultBody>().code,
             ResultCode::kOk);
-  EXPECT_EQ(Large(), Source());
+  ExpectGoodBytes();
   ExpectCleanEnd();
 }
 

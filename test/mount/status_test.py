@@ -127,7 +127,10 @@ class StatusTest(rig.MountTest):
         status = self.settled()
         stats = self.server.stats()
         self.assertGreater(status["store"]["retries"], 0)
-        self.assertEqual(status["store"]["requests"]["GET"], stats["requests"]["GET"])
+        # A second request may be given up before it was sent: the first one was answered meanwhile.
+        unsent = status["store"]["requests"]["GET"] - stats["requests"]["GET"]
+        self.assertGreaterEqual(unsent, 0)
+        self.assertLessEqual(unsent, status["store"]["hedged"])
         self.assertLessEqual(status["store"]["bytes_in"], stats["bytes_out"])
         self.assertAllBytesHaveAnOrigin(status)
         self.umount()

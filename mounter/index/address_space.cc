@@ -15,7 +15,7 @@ using erofs::kNoBlock32;
 constexpr uint64_t kFlatDeviceBlocks = uint64_t{1} << 28;  // 1 TiB
 constexpr uint64_t kFlatEndBlock = uint64_t{1} << 32;      // 16 TiB: extents start below.
 constexpr uint64_t kMostBlocks32 = kNoBlock32;             // A slot's block count has 32 bits.
-constexpr uint64_t kMostBlocks48 = uint64_t{1} << 40;      // 4 PiB; eight such lanes outlast every bucket.
+constexpr uint64_t kMostBlocks48 = uint64_t{1} << 40;      // 4 PiB; twelve such lanes outlast every bucket.
 constexpr uint64_t kSmallBlocks =
     1024;  // 4 MiB: up to here a request count, beyond it bytes, are what loads a device.
 // A bucket below both has one device only.

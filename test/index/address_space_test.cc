@@ -36,16 +36,16 @@ TEST(AddressSpaceTest, ASmallBucketHasOneDevice) {
 TEST(AddressSpaceTest, SmallObjectsAreDealtInTurn) {
   AddressSpace space(false);
   Deal(space, 1024, 100'000);
-  const auto counts = Deal(space, 8000, 100'000);
-  ASSERT_EQ(counts.size(), 8u);
+  const auto counts = Deal(space, 12'000, 100'000);
+  ASSERT_EQ(counts.size(), 12u);
   for (const auto& [device, count] : counts) EXPECT_EQ(count, 1000) << device;
 }
 
 TEST(AddressSpaceTest, LargeObjectsGoWhereLeastLies) {
   AddressSpace space(false);
   ASSERT_OK(space.Place(100ull << 30));  // Ends the time of the single device.
-  EXPECT_EQ(Deal(space, 7, 50ull << 30).count(0), 0u);
-  EXPECT_EQ(Deal(space, 7, 50ull << 30).count(0), 0u);
+  EXPECT_EQ(Deal(space, 11, 50ull << 30).count(0), 0u);
+  EXPECT_EQ(Deal(space, 11, 50ull << 30).count(0), 0u);
   EXPECT_EQ(Deal(space, 1, 50ull << 30).count(0), 1u);
 }
 

@@ -17,7 +17,7 @@ constexpr int kDecidingDescents = 3;
 // Runs that readers left for another place, each this long, before the whole object is fetched.
 constexpr uint64_t kLongRun = 2 << 20;
 constexpr int kRunsLeft = 4;
-constexpr int kPartsLeft = 2;  // When the object is known to be made of parts.
+constexpr int kPartsLeft = 2;                       // When the object is known to be made of parts.
 constexpr absl::Duration kIdle = absl::Seconds(9);  // With a look each second: 10 at most.
 constexpr absl::Duration kLeftBehind = absl::Seconds(1);
 // A gap is read through when a request of its own would cost as much.

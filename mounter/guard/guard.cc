@@ -18,7 +18,7 @@ namespace {
 
 // The command sends its first message at once.
 constexpr int kFirstMessageMs = 10'000;
-constexpr int64_t kDefaultRequestLimitMs = 100'000;
+constexpr int64_t kDefaultRequestLimitMs = 110'000;
 constexpr int64_t kLogCheckMs = 10'000;
 constexpr uint64_t kLogLimit = 4 << 20;
 

@@ -77,7 +77,7 @@ enum class Transport : uint32_t { kLoop = 0, kFile = 1 };
 struct MountBody {
   Transport transport = Transport::kLoop;
   uint32_t foreground = 0;          // Ends, with the mount, when the command line goes away.
-  uint32_t request_timeout_ms = 0;  // After which the worker answers a request with EIO; 0: 100 s.
+  uint32_t request_timeout_ms = 0;  // After which the worker answers a request with EIO; 0: 110 s.
   uint32_t padding = 0;
 };
 

@@ -76,7 +76,7 @@ struct VolumeOptions {
   double request_rate = 0;  // Requests per second; 0: no limit.
   absl::Duration index_max_age = absl::ZeroDuration();
   absl::Duration connect_timeout = absl::Seconds(5);
-  absl::Duration request_timeout = absl::Seconds(100);  // For one kernel request, retries included.
+  absl::Duration request_timeout = absl::Seconds(110);  // For one kernel request, retries included.
   std::optional<ResourceLimit> resource_limit;
   uint64_t memory_budget = 0;  // For data, in bytes; 0: from resource_limit, the cgroup or the machine.
   std::string state_dir = "/var/lib/bucketvol";

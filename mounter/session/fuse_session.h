@@ -17,7 +17,7 @@ namespace bucketvol {
 struct FuseSessionSettings {
   int threads = 0;  // That take requests from the kernel; 0: twice the cores, at least 2, at most 4.
   absl::Duration request_timeout =
-      absl::Seconds(100);  // After it a read is answered EIO. Keep it below 120 s (hung_task).
+      absl::Seconds(110);  // After it a read is answered EIO. Keep it below 120 s (hung_task).
   // Requests the kernel keeps in flight in the background. A loop device alone carries 128; data is striped
   // over several.
   uint16_t max_background = 1024;

@@ -163,7 +163,7 @@ TEST_F(KernelImageTest, AReadThatTheStoreNeverAnswersFails) {
     error = pread(device.get(), page.get(), 4096, static_cast<off_t>(extent.offset)) < 0 ? errno : 0;
   });
   store_.AwaitHeld(1);
-  time_.Advance(absl::Seconds(101));
+  time_.Advance(FuseSessionSettings().request_timeout + absl::Seconds(1));
   application.join();
   EXPECT_EQ(error, EIO);
   EXPECT_EQ(session_.reads_timed_out(), 1u);

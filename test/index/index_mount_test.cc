@@ -169,7 +169,7 @@ TEST_F(IndexMountTest, ManySubdirectoriesAndManyFiles) {
   IndexBuildSettings settings = TestSettings(index_);
   settings.memory_bytes = 4096;
   Check(Sorted(objects), settings);
-  EXPECT_EQ(last_.devices.size(), 8u);  // More than one device's worth of objects.
+  EXPECT_EQ(last_.devices.size(), 12u);  // More than one device's worth of objects.
 }
 
 TEST_F(IndexMountTest, DirectoriesOfEverySizeAroundABlock) {

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 
+import readers
 import rig
 
 FILES = 6  # Of each bucket.
@@ -309,3 +310,16 @@ class FleetTest(rig.MountTest):
         self.mount("s3://" + self.buckets[0])
         self.umount()
         self.await_standbys()
+
+    def assert_nothing_leaks(self, travelling, seconds, reader_count):
+        """The census is the same before and after, and readers of the standing mounts notice nothing."""
+        before = self.census()
+        running = readers.Readers(self.standing, self.expected, reader_count)
+        try:
+            done = self.travel(travelling, seconds)
+        finally:
+            running.stop()
+        print(f"{sum(done.values())} mounts came and went: {done}; {running.reads} reads of the standing ones")
+        self.assertEqual(running.problems, [])
+        self.settle()
+        self.assertEqual(self.census(), before)

@@ -1,7 +1,9 @@
 #include "mounter/cli/guard_finder.h"
 
 #include <dirent.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,6 +74,15 @@ absl::StatusOr<Channel> ConnectToGuard(const GuardProcess& guard) {
         absl::StrCat("guard of ", guard.mount_point, " belongs to another user"));
   }
   return std::move(channel.value());
+}
+
+UniqueFd OpenProcessOf(const GuardProcess& guard) {
+  return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, guard.pid, 0)));
+}
+
+void AwaitExit(const UniqueFd& process, int limit_ms) {
+  pollfd ended{process.get(), POLLIN, 0};
+  if (process.valid()) poll(&ended, 1, limit_ms);
 }
 
 absl::StatusOr<Message> AskGuard(const GuardProcess& guard, const std::string& packet, MessageType answer,

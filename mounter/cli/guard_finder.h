@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "mounter/base/unique_fd.h"
 #include "mounter/guard/channel.h"
 
 namespace bucketvol {
@@ -27,6 +28,12 @@ std::optional<GuardProcess> FindGuardOf(const std::string& mount_point);
 /// Connects to a guard, also one that lives in another mount namespace. Fails when the process at the other
 /// end is neither root's nor this user's.
 absl::StatusOr<Channel> ConnectToGuard(const GuardProcess& guard);
+
+/// A pidfd of a guard, invalid when it is gone. Opened before a guard is told to end, it cannot come to mean
+/// another process.
+UniqueFd OpenProcessOf(const GuardProcess& guard);
+/// Waits until the process of a pidfd has ended, at most so long. At once when the pidfd is invalid.
+void AwaitExit(const UniqueFd& process, int limit_ms);
 
 /// Sends one packet to a guard and waits for its answer of one type. Unavailable: the guard is gone or mute.
 absl::StatusOr<Message> AskGuard(const GuardProcess& guard, const std::string& packet, MessageType answer,

@@ -1,8 +1,6 @@
 #include "mounter/cli/mount_command.h"
 
 #include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <optional>
 
@@ -91,12 +89,10 @@ std::optional<absl::Status> ReviveDegraded(const VolumeOptions& options, GuardSe
 void AwaitEndOfUnmounted(const std::string& mount_point) {
   const auto guard = FindGuardOf(mount_point);
   if (!guard || IsImageMountedAt(mount_point)) return;
-  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, guard->pid, 0)));
+  const UniqueFd process = OpenProcessOf(*guard);
   const auto report = AskForReport(*guard);
   if (report.ok() && report->body.state == MountState::kBuilding) return;
-  if (!process.valid() || IsImageMountedAt(mount_point)) return;
-  pollfd ended{process.get(), POLLIN, 0};
-  poll(&ended, 1, kUnmountedLimitMs);
+  if (!IsImageMountedAt(mount_point)) AwaitExit(process, kUnmountedLimitMs);
 }
 
 absl::Status PrepareAndLaunch(const VolumeOptions& options, GuardSettings& settings,

@@ -1,6 +1,5 @@
 #include "mounter/cli/umount_command.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
@@ -32,20 +31,15 @@ absl::Status AnswerOf(const Message& message, Console& console) {
   return absl::OkStatus();
 }
 
-void AwaitExit(const UniqueFd& process) {
-  pollfd ended{process.get(), POLLIN, 0};
-  if (process.valid()) poll(&ended, 1, kExitLimitMs);
-}
-
 void Kill(const UniqueFd& process) {
   if (process.valid()) syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
-  AwaitExit(process);
+  AwaitExit(process, kExitLimitMs);
 }
 
 // nullopt: the guard died on the way, or had to.
 std::optional<absl::Status> UmountByGuard(const GuardProcess& guard, const UnmountBody& how,
                                           Console& console) {
-  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, guard.pid, 0)));
+  const UniqueFd process = OpenProcessOf(guard);
   auto channel = ConnectToGuard(guard);
   if (!channel.ok()) return std::nullopt;
   if (!channel->Send(EncodeMessage(MessageType::kUnmount, how)).ok()) return std::nullopt;
@@ -66,7 +60,7 @@ std::optional<absl::Status> UmountByGuard(const GuardProcess& guard, const Unmou
   const absl::Status status = AnswerOf(answer, console);
   // A text beside success says that the guard goes on for somebody else.
   if (status.ok() && answer.Strings(1)[0].empty()) {
-    AwaitExit(process);
+    AwaitExit(process, kExitLimitMs);
     CollectCgroups();
   }
   return status;

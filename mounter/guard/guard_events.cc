@@ -74,13 +74,13 @@ void Guard::OnWorkerMessage() {
 
 void Guard::OnImage(Message message) {
   if (phase_ != Phase::kBuilding || helper_) return;
-  if (message.descriptors.empty()) return Stop(ResultCode::kFailed, "worker sent no metadata image");
+  if (message.descriptors.size() < 2) return Stop(ResultCode::kFailed, "worker sent no metadata image");
   plan_.devices = message.BodyAs<ImageBody>().devices;
   plan_.meta_path = message.Strings(1)[0];
   auto meta = OpenHere(plan_.meta_path, message.descriptors.front());
   if (!meta.ok()) return Stop(ResultCode::kFailed, meta.failure().text);
   meta_ = std::move(meta.value());
-  message.descriptors.erase(message.descriptors.begin());
+  message.descriptors.erase(message.descriptors.begin(), message.descriptors.begin() + 2);
   legacy_ = std::move(message.descriptors);
   phase_ = Phase::kAttaching;
   auto helper = HelperChild::Start({meta_.get(), fuse_.mount.get()}, [this](const Channel& parent) {

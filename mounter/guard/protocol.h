@@ -52,8 +52,9 @@ enum class MessageType : uint16_t {
   kNewCredentials = 72,  // strings: as in kCredentials
 
   // Worker -> guard (and kProgress).
-  kImage = 80,  // ImageBody; strings: path of the metadata image; descriptors: the metadata image, then
-                // what its successors shall get
+  kImage = 80,  // ImageBody; strings: path of the metadata image; descriptors: the metadata image, a lock
+                // that keeps others from replacing it until the guard has opened it, then what its successors
+                // shall get
   kWorkerFailed = 81,        // ResultBody; strings: text
   kWorkerStatusReply = 82,   // WorkerStatusBody; strings: the document (JSON)
   kSessionEnded = 83,        // The kernel closed the FUSE connection: nothing is mounted any more.

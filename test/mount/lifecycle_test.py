@@ -1,8 +1,10 @@
 """A standing mount: status, ways to unmount, deaths, reuse of the index, and where secrets are not."""
 import errno
+import fcntl
 import glob
 import json
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -339,6 +341,35 @@ class LifecycleTest(rig.MountTest):
             self.assertEqual(process.returncode, 0, err)
             self.assertEqual(sum(len(names) for _, _, names in os.walk(point)), 20000)
             self.assertEqual(self.run_bucketvol("umount", point).code, 0)
+
+    def test_an_index_is_not_replaced_before_the_guard_has_opened_it(self):
+        self.serve_root("--list-page", "500ms")
+        command = self.start_mount("s3://b")
+        rig.await_true(lambda: self.run_bucketvol("status", self.mountpoint, "--json").code == 0, "a guard")
+        guard, worker = self.pids()
+
+        def threads():
+            return [pathlib.Path(path).read_text().strip() for path in glob.glob(f"/proc/{worker}/task/*/comm")]
+
+        def others_may_build():
+            (path,) = glob.glob(f"{self.state}/index/*/build.lock")
+            with open(path, encoding="utf-8") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return True
+                except BlockingIOError:
+                    return False
+
+        os.kill(guard, signal.SIGSTOP)
+        try:
+            rig.await_true(lambda: "bv-reply" in threads(), "the worker to have sent the image")
+            self.assertFalse(others_may_build())
+        finally:
+            os.kill(guard, signal.SIGCONT)
+        self.assertEqual(command.wait(rig.LIMIT), 0)
+        rig.await_true(others_may_build, "the build's end")
+        self.assertEqual(self.read("other"), b"other")
+        self.umount()
 
     def test_index_build_and_show(self):
         self.serve_root()

@@ -133,7 +133,7 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   if (const auto revived = ReviveDegraded(request.options, settings)) return *revived;
   RETURN_IF_ERROR(CheckMountPoint(settings.mount_point));
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
-  const absl::Status status = PrepareAndLaunch(request.options, settings, interrupts, console);
+  absl::Status status = PrepareAndLaunch(request.options, settings, interrupts, console);
   if (!status.ok()) SweepRemains(request.options.state_dir);
   return status;
 }

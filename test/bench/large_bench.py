@@ -32,12 +32,14 @@ def stream(bench):
     spec = big_spec(bench.long)
     with bench.served(spec, "oss") as (server, ours), rig.Cgroup(POD) as pod:
         keys = bench.keys(spec)
+        whole = [(0, 0, 0, None)]
         reads = {
             "dd bs=1M": lambda: dd(os.path.join(ours.directory, keys[0])),
             "dd bs=1M in a pod of 512 MiB": lambda: dd(os.path.join(ours.directory, keys[0]), cgroup=pod),
-            "256 KiB buffered": lambda: bench.load.read(ours.directory, keys, "--block", "256KiB", accesses=[(0, 0, 0, None)]),
-            "O_DIRECT 1 MiB": lambda: bench.load.read(ours.directory, keys, "--block", "1MiB", "--style", "direct",
-                                                      accesses=[(0, 0, 0, None)]),
+            "256 KiB buffered": lambda: bench.load.read(ours.directory, keys, "--block", "256KiB", accesses=whole),
+            "256 KiB buffered in a pod of 512 MiB": lambda: bench.load.read(ours.directory, keys, "--block", "256KiB", accesses=whole,
+                                                                            cgroup=pod),
+            "O_DIRECT 1 MiB": lambda: bench.load.read(ours.directory, keys, "--block", "1MiB", "--style", "direct", accesses=whole),
         }
         for name, read in reads.items():
             yield from stream_rows(bench, f"stream: {name}: ", bench.repeat(server, ours, read))

@@ -21,9 +21,17 @@ void Reservation::Reset() {
 }
 
 bool MemoryBudget::TryReserve(uint64_t bytes, Reservation& out) {
+  while (!TryReserveGranted(bytes, out)) {
+    const uint64_t wanted = used() + bytes;
+    if (node_ == nullptr || wanted > limit_ || !node_->Grow(wanted)) return false;
+  }
+  return true;
+}
+
+bool MemoryBudget::TryReserveGranted(uint64_t bytes, Reservation& out) {
   uint64_t used = used_.load(std::memory_order_relaxed);
   do {
-    if (used + bytes > limit_) return false;
+    if (used + bytes > granted()) return false;
   } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
   out = Reservation(this, bytes);
   return true;

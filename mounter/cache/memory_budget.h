@@ -1,8 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <utility>
+
+#include "mounter/cache/node_share.h"
 
 namespace bucketvol {
 
@@ -30,24 +33,33 @@ class Reservation {
   uint64_t bytes_ = 0;
 };
 
-/// Counts bytes against a limit. Thread-safe, without locks. Outlives its reservations.
+/// Counts bytes against a limit, and against what the node grants. Thread-safe, without locks but for the
+/// node's. Outlives its reservations.
 class MemoryBudget {
  public:
-  explicit MemoryBudget(uint64_t limit) : limit_(limit) {}
+  /// Borrows `node`; null where this mount is alone.
+  explicit MemoryBudget(uint64_t limit, NodeShare* node = nullptr) : limit_(limit), node_(node) {}
 
-  /// Takes `bytes` if they fit; tells whether they did.
+  /// Takes `bytes` if they fit, asking the node for more where it must; tells whether they did.
   bool TryReserve(uint64_t bytes, Reservation& out);
+  /// The same without asking: after the node has refused, and something was given back.
+  bool TryReserveGranted(uint64_t bytes, Reservation& out);
   /// Takes `bytes` whether they fit or not: what lets a reader always go on.
   Reservation ReserveBeyondLimit(uint64_t bytes);
 
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   uint64_t limit() const { return limit_; }
+  /// What of the limit may be used without asking.
+  uint64_t granted() const { return node_ == nullptr ? limit_ : std::min(limit_, node_->granted()); }
+  /// What of the limit can be had as things are.
+  uint64_t in_reach() const { return node_ != nullptr && node_->refused() ? granted() : limit_; }
 
  private:
   friend class Reservation;
   void Release(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 
   const uint64_t limit_;
+  NodeShare* const node_;
   std::atomic<uint64_t> used_{0};
 };
 

@@ -7,17 +7,18 @@ namespace bucketvol {
 MemoryTier::MemoryTier(const Clock& clock, const MemoryTierSettings& settings)
     : clock_(clock),
       settings_(settings),
-      budget_(settings.limit_bytes),
+      budget_(settings.limit_bytes, settings.node),
       slabs_(clock, settings.keep),
       large_(slabs_, settings.block_bytes),
       small_(slabs_, settings.block_bytes / 4) {}
 
 bool MemoryTier::Reserve(uint64_t bytes, Evict evict, Reservation& out) {
   if (bytes > budget_.limit()) return false;
-  while (!budget_.TryReserve(bytes, out)) {
-    if (!EvictOne(evict)) return false;
+  if (budget_.TryReserve(bytes, out)) return true;
+  while (EvictOne(evict)) {
+    if (budget_.TryReserveGranted(bytes, out)) return true;
   }
-  return true;
+  return false;
 }
 
 bool MemoryTier::EvictOne(Evict evict) {
@@ -96,7 +97,7 @@ std::shared_ptr<Resident> MemoryTier::Remove(Resident& resident) {
 }
 
 void MemoryTier::Trim() {
-  while (budget_.used() > budget_.limit() && EvictOne(Evict::kRead)) {
+  while (budget_.used() > budget_.granted() && EvictOne(Evict::kRead)) {
   }
 }
 
@@ -127,6 +128,18 @@ void MemoryTier::ReleaseIdle() {
   for (const std::shared_ptr<Resident>& resident : idle) resident->OnEvicted();
   idle.clear();
   slabs_.ReleaseIdle();
+  if (settings_.node != nullptr) SettleWithNode();
+}
+
+// Counts slabs, not blocks: of a slab with one block in it nobody else has anything.
+void MemoryTier::SettleWithNode() {
+  const uint64_t most = settings_.node->MostToKeep();
+  const bool above = Held() > most;
+  const bool still_above = above_fair_share_.exchange(above) && above;
+  while (Held() > most && EvictOne(still_above ? Evict::kAny : Evict::kRead)) {
+  }
+  if (slabs_.bytes() > most) slabs_.ReleaseUnused();
+  settings_.node->Settle(std::max(budget_.used(), slabs_.bytes()));
 }
 
 void MemoryTier::Clear() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +14,7 @@
 #include "mounter/base/clock.h"
 #include "mounter/cache/block_buffer.h"
 #include "mounter/cache/memory_budget.h"
+#include "mounter/cache/node_share.h"
 #include "mounter/cache/resident_list.h"
 #include "mounter/cache/slab_source.h"
 #include "mounter/cache/unit_arena.h"
@@ -28,6 +31,7 @@ struct MemoryTierSettings {
   absl::Duration keep = absl::Seconds(9);
   absl::Duration keep_whole = absl::Seconds(30);
   absl::Duration keep_ahead = absl::Seconds(60);
+  NodeShare* node = nullptr;  // Borrowed. Null: nobody else counts.
 };
 
 /// What a read does to a block.
@@ -80,7 +84,9 @@ class MemoryTier {
 
   /// Evicts what was read until the limit holds again, as far as that is possible.
   void Trim();
-  /// Evicts what was not used for long and gives memory back to the kernel.
+  /// Evicts what was not used for long and gives memory back to the kernel; and, where another mount of the
+  /// node wants its fair share, what this one has above its own: first what was read, and if that is not
+  /// enough what was fetched ahead at the next look.
   void ReleaseIdle();
   /// Evicts all.
   void Clear();
@@ -97,6 +103,8 @@ class MemoryTier {
   void TouchLocked(const Touch& touch, absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::shared_ptr<Resident> TakeLocked(Evict evict) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::shared_ptr<Resident> TakeSurplusPassed();
+  void SettleWithNode();
+  uint64_t Held() const { return std::max(budget_.used(), slabs_.busy_bytes()); }
   bool IdleLocked(const Resident& resident, absl::Duration now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Clock& clock_;
@@ -105,6 +113,7 @@ class MemoryTier {
   SlabSource slabs_;
   UnitArena large_;
   UnitArena small_;  // For blocks of a quarter and less: small objects, and the ends of others.
+  std::atomic<bool> above_fair_share_{false};  // At the last look.
 
   absl::Mutex mu_;  // Leaf.
   ResidentList ahead_ ABSL_GUARDED_BY(mu_);

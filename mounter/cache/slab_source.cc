@@ -50,8 +50,8 @@ void SlabSource::Put(char* slab) {
   idle_.push_back({slab, now});
 }
 
-void SlabSource::ReleaseIdle() {
-  const absl::Duration oldest = clock_.Elapsed() - keep_;
+void SlabSource::ReleaseIdleFor(absl::Duration keep) {
+  const absl::Duration oldest = clock_.Elapsed() - keep;
   std::vector<Idle> release;
   {
     absl::MutexLock lock(&mu_);
@@ -67,6 +67,11 @@ void SlabSource::ReleaseIdle() {
 uint64_t SlabSource::bytes() const {
   absl::MutexLock lock(&mu_);
   return slabs_ * kSlabBytes;
+}
+
+uint64_t SlabSource::busy_bytes() const {
+  absl::MutexLock lock(&mu_);
+  return (slabs_ - idle_.size()) * kSlabBytes;
 }
 
 }  // namespace bucketvol

@@ -28,12 +28,17 @@ class SlabSource {
   char* Get();
   void Put(char* slab);
   /// Gives slabs back to the kernel that were idle for long.
-  void ReleaseIdle();
+  void ReleaseIdle() { ReleaseIdleFor(keep_); }
+  /// The same for all that nobody uses now.
+  void ReleaseUnused() { ReleaseIdleFor(absl::ZeroDuration()); }
 
   /// Bytes held from the kernel, in use or kept.
   uint64_t bytes() const;
+  /// Bytes of slabs in use.
+  uint64_t busy_bytes() const;
 
  private:
+  void ReleaseIdleFor(absl::Duration keep);
   struct Idle {
     char* slab;
     absl::Duration since;

@@ -75,8 +75,9 @@ absl::StatusOr<GuardLaunch> GuardLaunch::Start(const GuardSettings& settings) {
   body.foreground = settings.attached == KeepAttached::kYes ? 1 : 0;
   body.request_timeout_ms = static_cast<uint32_t>(absl::ToInt64Milliseconds(settings.request_timeout));
   const std::string cgroup = JoinDirectories(settings.worker_cgroup);
-  const Step sent = launch.channel_.Send(EncodeMessage(
-      MessageType::kMount, body, {settings.mount_point, settings.worker_program(), settings.spec, cgroup}));
+  const std::string packet = EncodeMessage(
+      MessageType::kMount, body, {settings.mount_point, settings.worker_program(), settings.spec, cgroup});
+  const Step sent = launch.channel_.Send(packet, settings.node_memory);
   if (!sent.ok()) return absl::InternalError(absl::StrCat("tell the guard: ", sent.failure().text));
   return launch;
 }

@@ -24,7 +24,8 @@ struct GuardSettings {
   absl::Duration request_timeout;             // The worker's limit for a request.
   std::string spec;                           // For the worker; holds secrets.
   std::vector<std::string> warnings;          // For the user, once it is mounted.
-  int network = -1;  // Borrowed; the network namespace to live in. -1: this process's.
+  int network = -1;              // Borrowed; the network namespace to live in. -1: this process's.
+  std::vector<int> node_memory;  // Borrowed, for the workers: see NodeMemoryFiles. None: shared with nobody.
   // Directories of the cgroups that the guard and its workers live in; none: where this process does.
   std::vector<std::string> guard_cgroup;
   std::vector<std::string> worker_cgroup;

@@ -1,5 +1,6 @@
 #include "mounter/cli/guard_surroundings.h"
 
+#include "absl/strings/str_cat.h"
 #include "mounter/base/status_macros.h"
 #include "mounter/cli/host_network.h"
 #include "mounter/cli/mount_programs.h"
@@ -11,6 +12,12 @@ absl::StatusOr<GuardSurroundings> GuardSurroundings::Prepare(const VolumeOptions
   made.programs_ = CopyPrograms(options.state_dir, settings.program_directory, settings.warnings);
   ASSIGN_OR_RETURN(made.cgroups_, MakeMountCgroups(options, settings.mount_point));
   settings.worker_cgroup = made.cgroups_.worker.directories();
+  if (auto files = NodeMemoryFiles::Open(options.run_dir); files.ok())
+    made.node_memory_ = *std::move(files);
+  else
+    settings.warnings.push_back(
+        absl::StrCat("memory is not shared out among mounts: ", files.status().message()));
+  settings.node_memory = made.node_memory_.Numbers();
   if (settings.attached == KeepAttached::kYes) return made;
   settings.guard_cgroup = made.cgroups_.guard.directories();
   made.network_ = FindHostNetwork();

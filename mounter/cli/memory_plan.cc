@@ -1,5 +1,7 @@
 #include "mounter/cli/memory_plan.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -15,21 +17,40 @@ constexpr uint64_t kMiB = 1 << 20;
 
 uint64_t Least(uint64_t a, uint64_t b) { return a == 0 || b == 0 ? a + b : std::min(a, b); }
 
-/// The least limit from `group` up to the root of its hierarchy.
-uint64_t LimitAlong(const std::string& mount, absl::string_view group, absl::string_view file) {
-  uint64_t limit = 0;
+/// Takes the least limit from `group` up to the root of its hierarchy, if what was found is not less; of
+/// equal ones that of the outermost, which binds the most processes.
+void LookAlong(const std::string& mount, absl::string_view group, absl::string_view file,
+               CgroupMemory& found) {
   while (true) {
-    limit = Least(limit, ReadControlNumber(absl::StrCat(mount, group, "/", file)).value_or(0));
-    if (group.empty() || group == "/") return limit;
+    const std::string directory = absl::StrCat(mount, group);
+    const uint64_t limit = ReadControlNumber(absl::StrCat(directory, "/", file)).value_or(0);
+    struct stat info;
+    // The number of its inode is what a cgroup is known by in every cgroup namespace.
+    if (limit > 0 && Least(limit, found.limit) == limit && stat(directory.c_str(), &info) == 0)
+      found = {limit, info.st_ino};
+    if (group.empty() || group == "/") return;
     group = group.substr(0, group.rfind('/'));
   }
 }
 
+NodeShareSettings PlanNode(const VolumeOptions& options, const CgroupMemory& cgroup,
+                           uint64_t machine_memory) {
+  // The cgroup of a resourceLimit is shared with nobody.
+  const bool limited = !options.resource_limit && cgroup.limit > 0 && cgroup.limit < machine_memory;
+  NodeShareSettings node;
+  node.total_bytes = options.node_memory_budget > 0 ? options.node_memory_budget
+                                                    : (limited ? cgroup.limit : machine_memory) / 2;
+  node.scope = limited ? cgroup.id : 0;
+  if (options.resource_limit || options.memory_budget > 0) node.claim = NodeLedger::Claim::kFirm;
+  return node;
+}
+
 }  // namespace
 
-MemoryPlan PlanMemory(const VolumeOptions& options, uint64_t cgroup_limit, uint64_t machine_memory) {
+MemoryPlan PlanMemory(const VolumeOptions& options, const CgroupMemory& cgroup, uint64_t machine_memory) {
   MemoryPlan plan;
-  plan.limit = Least(cgroup_limit, options.resource_limit ? options.resource_limit->memory_bytes : 0);
+  plan.node = PlanNode(options, cgroup, machine_memory);
+  plan.limit = Least(cgroup.limit, options.resource_limit ? options.resource_limit->memory_bytes : 0);
   if (plan.limit == 0) {
     plan.budget = options.memory_budget > 0 ? options.memory_budget
                                             : std::clamp(machine_memory / 4, 128 * kMiB, 4096 * kMiB);
@@ -42,20 +63,20 @@ MemoryPlan PlanMemory(const VolumeOptions& options, uint64_t cgroup_limit, uint6
 }
 
 // Lines of /proc/self/cgroup: "4:memory:/group" (version 1), "0::/group" (version 2).
-uint64_t ReadCgroupMemoryLimit(const std::string& root) {
+CgroupMemory ReadCgroupMemory(const std::string& root) {
   const std::string text = ReadControlFile(absl::StrCat(root, "/proc/self/cgroup"));
   const std::string base = absl::StrCat(root, "/sys/fs/cgroup");
-  uint64_t limit = 0;
+  CgroupMemory found;
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     const std::vector<absl::string_view> fields = absl::StrSplit(line, absl::MaxSplits(':', 2));
     if (fields.size() != 3) continue;
     if (fields[1].empty()) {
-      limit = Least(limit, LimitAlong(base, fields[2], "memory.max"));
+      LookAlong(base, fields[2], "memory.max", found);
     } else if (fields[1] == "memory" || absl::StartsWith(fields[1], "memory,")) {
-      limit = Least(limit, LimitAlong(absl::StrCat(base, "/memory"), fields[2], "memory.limit_in_bytes"));
+      LookAlong(absl::StrCat(base, "/memory"), fields[2], "memory.limit_in_bytes", found);
     }
   }
-  return limit;
+  return found;
 }
 
 }  // namespace bucketvol

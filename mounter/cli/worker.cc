@@ -91,7 +91,7 @@ absl::Status Worker::Work() {
   ASSIGN_OR_RETURN(VolumeSpec spec, ParseVolumeSpec(start.Strings(1)[0]));
   ChooseCertificates(spec.options);
   options_ = spec.options;
-  memory_ = PlanMemory(options_, ReadCgroupMemoryLimit(""), NodeCapacity().memory_bytes);
+  memory_ = PlanMemory(options_, ReadCgroupMemory(""), NodeCapacity().memory_bytes);
   proxy_credentials_ = spec.proxy_credentials;
   SetLogging({.level = LevelOf(options_.log_level)});
   RETURN_IF_ERROR(EnterWorkerSandbox(spec));
@@ -99,6 +99,7 @@ absl::Status Worker::Work() {
   auto slots = RequestSlots::Map(std::move(start.descriptors.front()), why);
   if (!slots) return absl::FailedPreconditionError(why);
   start.descriptors.erase(start.descriptors.begin());
+  ShareMemory(start);
   std::thread listener([this] { Listen(); });
   absl::Status status = Prepare(spec, std::move(start), *slots);
   {
@@ -109,6 +110,22 @@ absl::Status Worker::Work() {
   listener.join();
   cancellation_->Cancel();  // A change of credentials that still waits for the service.
   return status;
+}
+
+// Without it the mount has its budget for itself.
+void Worker::ShareMemory(Message& start) {
+  constexpr size_t kTableAndLocks = 2;
+  std::vector<UniqueFd>& descriptors = start.descriptors;
+  if (start.BodyAs<StartBody>().node_descriptors != kTableAndLocks || descriptors.size() < kTableAndLocks)
+    return;
+  UniqueFd locks = std::move(descriptors.back());
+  descriptors.pop_back();
+  UniqueFd table = std::move(descriptors.back());
+  descriptors.pop_back();
+  auto ledger = NodeLedger::Map(std::move(table), std::move(locks));
+  if (!ledger.ok()) return LogWarning("memory is not shared out among mounts: ", ledger.status().message());
+  node_ledger_ = *std::move(ledger);
+  node_share_ = std::make_unique<NodeShare>(*node_ledger_, memory_.node);
 }
 
 absl::Status Worker::Prepare(const VolumeSpec& spec, Message start, RequestSlots& slots) {
@@ -166,7 +183,7 @@ absl::Status Worker::Serve(ObjectStore& store, const ServedIndex& index, WorkerR
   const ImageSequence sequence(index.table());
   ThreadPool replies("bv-reply", kReplyThreads);
   Reader reader(store, clock_, reads_, ReadingOf(options_, memory_.budget),
-                {.replies = &replies, .sequence = &sequence});
+                {.replies = &replies, .sequence = &sequence, .node = node_share_.get()});
   ImageServer server(index.table(), index.manifest().devices, reader, reads_);
   std::optional<Ticker> ticker;
   ThreadPool timer("timer", 1);
@@ -377,6 +394,10 @@ std::string Worker::Status() {
   status.index_fs = "erofs";
   status.read = ReadStatus(reads_);
   status.memory.limit = memory_.limit;
+  if (node_share_ != nullptr) {
+    status.memory.node_budget = node_share_->total();
+    status.memory.node_used = node_share_->used_by_all();
+  }
   absl::MutexLock lock(&mu_);
   if (store_ != nullptr) status.store = StoreStatus(store_->metrics());
   if (manifest_) status.index = IndexStatus(manifest_->report);

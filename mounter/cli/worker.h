@@ -12,6 +12,7 @@
 #include "mounter/base/clock.h"
 #include "mounter/base/executor.h"
 #include "mounter/base/unique_fd.h"
+#include "mounter/cache/node_share.h"
 #include "mounter/cli/credential_change.h"
 #include "mounter/cli/index_job.h"
 #include "mounter/cli/index_store.h"
@@ -50,6 +51,7 @@ class Worker {
 
   absl::Status Work();
   absl::Status Prepare(const VolumeSpec& spec, Message start, RequestSlots& slots);
+  void ShareMemory(Message& start);
   /// Serves once the guard says so.
   absl::Status Serve(ObjectStore& store, const ServedIndex& index, WorkerRole role, RequestSlots& slots);
   absl::StatusOr<ServeOrder> AwaitOrder() ABSL_LOCKS_EXCLUDED(mu_);
@@ -78,11 +80,13 @@ class Worker {
   const Channel guard_;  // One thread receives; sends are whole packets.
   const Clock& clock_;
   const std::shared_ptr<Cancellation> cancellation_;
-  const UniqueFd wake_;                 // An eventfd.
-  VolumeOptions options_;               // Constant once the listening thread runs,
-  Secret proxy_credentials_;            // and this,
-  MemoryPlan memory_;                   // and this.
-  CredentialChange credential_change_;  // Of the listening thread, until that has ended.
+  const UniqueFd wake_;                      // An eventfd.
+  VolumeOptions options_;                    // Constant once the listening thread runs,
+  Secret proxy_credentials_;                 // and this,
+  MemoryPlan memory_;                        // and this.
+  std::unique_ptr<NodeLedger> node_ledger_;  // and this. Null: an older guard.
+  std::unique_ptr<NodeShare> node_share_;    // With node_ledger_.
+  CredentialChange credential_change_;       // Of the listening thread, until that has ended.
   ReadMetrics reads_;
 
   // What the listening thread looks at while Run's thread makes and ends it.

@@ -68,6 +68,7 @@ Step Guard::Prepare() {
   foreground_ = body.foreground != 0;
   worker_program_ = strings[1];
   spec_ = SecretPages(strings[2]);
+  node_memory_ = std::move(mount.descriptors);
   if (const int error = HeldCgroup::Hold(SplitDirectories(strings[3]), cgroup_))
     return SystemFailure(error, "hold the worker's cgroup");
   request_limit_ms_ = body.request_timeout_ms == 0 ? kDefaultRequestLimitMs : body.request_timeout_ms;

@@ -158,7 +158,8 @@ class Guard {
   UniqueFd program_lock_;  // See HoldProgram,
   UniqueFd upgrade_lock_;  // and for upgrade_.
   SecretPages spec_;
-  HeldCgroup cgroup_;  // Of the workers; removed at the end.
+  HeldCgroup cgroup_;                  // Of the workers; removed at the end.
+  std::vector<UniqueFd> node_memory_;  // For the workers.
   bool foreground_ = false;
   int64_t request_limit_ms_ = 0;
 

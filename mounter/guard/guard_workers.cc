@@ -30,11 +30,8 @@ constexpr int64_t kFirstBeatMs = 3'000;
 constexpr int64_t kSeesEndMs = 1'000;
 constexpr int64_t kShortestCheckMs = 250;
 
-std::vector<int> NumbersOf(const std::vector<UniqueFd>& descriptors) {
-  std::vector<int> numbers;
-  numbers.reserve(descriptors.size());
+void Append(const std::vector<UniqueFd>& descriptors, std::vector<int>& numbers) {
   for (const UniqueFd& fd : descriptors) numbers.push_back(fd.get());
-  return numbers;
 }
 
 std::string Seconds(int64_t ms) { return std::to_string((ms + 500) / 1000) + " s"; }
@@ -56,8 +53,10 @@ Outcome<WorkerProcess> Guard::Launch(WorkerRole role, const std::string& program
   StartBody body;
   body.generation = ++generation_;
   body.role = role;
-  std::vector<int> descriptors = NumbersOf(legacy_);
-  descriptors.insert(descriptors.begin(), slots_->memory().get());
+  body.node_descriptors = static_cast<uint32_t>(node_memory_.size());
+  std::vector<int> descriptors = {slots_->memory().get()};
+  Append(legacy_, descriptors);
+  Append(node_memory_, descriptors);
   RETURN_IF_FAILED(worker.channel().Send(
       EncodeMessage(MessageType::kStart, body, {spec_.bytes(), plan_.meta_path}), descriptors));
   return worker;

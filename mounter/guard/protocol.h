@@ -26,7 +26,7 @@ enum class MessageType : uint16_t {
   // Command line -> guard, on the inherited socket.
   kMount = 1,   // MountBody; strings: mount point, worker program, spec (holds secrets), directories of the
                 // worker's
-                // cgroup (JoinDirectories)
+                // cgroup (JoinDirectories); descriptors: the node's memory (StartBody), or none
   kCommit = 2,  // The result was seen: from now on the mount stays when the command line goes away.
 
   // Guard -> command line.
@@ -45,7 +45,7 @@ enum class MessageType : uint16_t {
 
   // Guard -> worker, on descriptor 3 of the worker.
   kStart = 64,  // StartBody; strings: spec, path of the metadata image; descriptors: the request slots, then
-                // for a successor what the first worker left (kImage)
+                // for a successor what the first worker left (kImage), then those that the body counts
   kWorkerStatus = 65,    // WorkerStatusBody
   kServe = 66,           // ServeBody; descriptors: the FUSE connection. Once, when no other worker has it.
   kDrain = 67,           // Take no more requests, answer what is in flight, and end.
@@ -131,7 +131,9 @@ enum class WorkerRole : uint32_t {
 struct StartBody {
   uint64_t generation = 0;  // Counts the workers of this mount from 1.
   WorkerRole role = WorkerRole::kFirst;
-  uint32_t padding = 0;
+  // The last ones of the descriptors: table and locks of the memory that all mounts of the node share
+  // (NodeLedger); 0: it shares with nobody.
+  uint32_t node_descriptors = 0;
 };
 
 struct ServeBody {

@@ -163,6 +163,14 @@ void AppendLimitRows(std::vector<OptionRow>& table) {
        .section = kSection,
        .help = "most memory for data in flight, fetched ahead and kept; auto is half of the limit",
        .value = SizeValue("auto", 16 << 20, uint64_t{1} << 40, &VolumeOptions::memory_budget)});
+  table.push_back(
+      {.name = "node_memory_budget",
+       .section = kSection,
+       .help =
+           "most memory for data of all mounts together, as far as no limit or budget was asked for; auto "
+           "is half of the machine",
+       .value = SizeValue("auto", 64 << 20, uint64_t{1} << 50, &VolumeOptions::node_memory_budget),
+       .use = OptionUse::kCommandLine});
   table.push_back({.name = "request_rate",
                    .section = kSection,
                    .help = "most requests per second to the service; 0 is no limit",

@@ -67,7 +67,7 @@ std::shared_ptr<Fetch> FetchScheduler::NextWaiting(bool& may_exceed) const {
   absl::MutexLock lock(&mu_);
   if (waiting_.empty() || !limit_.MayStart(Urgency::kDemand, waiting_.front()->size())) return nullptr;
   const uint64_t used = memory_.budget().used() + waiting_.front()->charge();
-  may_exceed = running_ == 0 || used <= memory_.budget().limit() + settings_.beyond_memory;
+  may_exceed = running_ == 0 || used <= memory_.budget().granted() + settings_.beyond_memory;
   return waiting_.front();
 }
 

@@ -14,6 +14,7 @@
 #include "mounter/base/clock.h"
 #include "mounter/base/executor.h"
 #include "mounter/cache/block_tier.h"
+#include "mounter/cache/node_share.h"
 #include "mounter/objstore/object_store.h"
 #include "mounter/prefetch/concurrency_limit.h"
 #include "mounter/prefetch/stream_table.h"
@@ -81,6 +82,8 @@ struct ReaderHelpers {
   const ObjectSequence* sequence = nullptr;
   // Asked for what is not in memory before the store is, and offered what comes from there.
   BlockTier* tier = nullptr;
+  // What other mounts of the node leave of its memory.
+  NodeShare* node = nullptr;
 };
 
 /// The read core: the only door to the data of objects.

@@ -20,10 +20,11 @@ CachedObject::Geometry GeometryOf(const ReaderSettings& settings) {
   return geometry;
 }
 
-MemoryTierSettings MemoryOf(const ReaderSettings& settings) {
+MemoryTierSettings MemoryOf(const ReaderSettings& settings, NodeShare* node) {
   return {.limit_bytes = settings.memory_bytes,
           .block_bytes = settings.block_bytes,
-          .passed_bytes = std::min(settings.passed_bytes, settings.memory_bytes / 4)};
+          .passed_bytes = std::min(settings.passed_bytes, settings.memory_bytes / 4),
+          .node = node};
 }
 
 FetchScheduler::Settings SchedulerOf(const ReaderSettings& settings) {
@@ -48,7 +49,7 @@ Reader::Core::Core(ObjectStore& store, const Clock& clock, ReadMetrics& metrics,
       errors_(clock),
       share_(settings_.memory_bytes / 4 * 3),
       registry_(GeometryOf(settings_)),
-      memory_(clock, MemoryOf(settings_)),
+      memory_(clock, MemoryOf(settings_, helpers.node)),
       scheduler_(store, tier(), memory_, clock, *this, SchedulerOf(settings_)) {
   if (helpers_.sequence != nullptr && settings_.caching == Caching::kOn)
     sequence_.emplace(*helpers_.sequence, settings_.streams.whole_object_bytes);

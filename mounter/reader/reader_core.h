@@ -70,7 +70,7 @@ class Reader::Core final : public Fetch::Owner {
   absl::Status Explain(const ObjectId& id, const absl::Status& status) const;
   /// Whether so many bytes more may be in flight.
   bool HasRoomFor(uint64_t bytes) const {
-    return scheduler_.bytes_in_flight() + bytes <= settings_.memory_bytes / 2;
+    return scheduler_.bytes_in_flight() + bytes <= memory_.budget().in_reach() / 2;
   }
 
   const ReaderSettings settings_;

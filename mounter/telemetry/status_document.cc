@@ -18,7 +18,7 @@ BUCKETVOL_JSON(StatusDocument::Store, requests, bytes_in, bytes_out, retries, th
                hedged, stalled)
 BUCKETVOL_JSON(StatusDocument::Read, requests, bytes, from_memory, from_disk, from_store, padding, streams,
                stale_objects, bad_checksums, timed_out, in_flight, errors)
-BUCKETVOL_JSON(StatusDocument::Memory, budget, used, limit, charged, peak, kills)
+BUCKETVOL_JSON(StatusDocument::Memory, budget, used, limit, charged, peak, kills, node_budget, node_used)
 BUCKETVOL_JSON(StatusDocument::Cpu, limit, used_seconds, throttled_seconds)
 BUCKETVOL_JSON(StatusDocument::Cache, dir, capacity, used)
 BUCKETVOL_JSON(StatusDocument, source, mountpoint, kind, state, transport, index_fs, pid, worker_restarts,

@@ -60,10 +60,12 @@ struct StatusDocument {
   struct Memory {
     uint64_t budget = 0;  // For blocks of data.
     uint64_t used = 0;
-    uint64_t limit = 0;    // Of the worker's cgroup; 0: none.
-    uint64_t charged = 0;  // To that cgroup, page cache included,
-    uint64_t peak = 0;     // and the most that ever was.
-    uint64_t kills = 0;    // Workers that the kernel killed at the limit.
+    uint64_t limit = 0;        // Of the worker's cgroup; 0: none.
+    uint64_t charged = 0;      // To that cgroup, page cache included,
+    uint64_t peak = 0;         // and the most that ever was.
+    uint64_t kills = 0;        // Workers that the kernel killed at the limit.
+    uint64_t node_budget = 0;  // For blocks of data of all mounts that share memory; 0: it shares with none.
+    uint64_t node_used = 0;
   };
   struct Cpu {
     double limit = 0;  // Cores that the worker's cgroup may use; 0: no limit.

@@ -85,6 +85,10 @@ void AddMemory(const StatusDocument& document, Lines& lines) {
   const std::string limit =
       document.memory.limit == 0 ? "" : absl::StrCat("; the worker may use ", Bytes(document.memory.limit));
   lines.Add("memory", Bytes(document.memory.used), " of ", Bytes(document.memory.budget), " for data", limit);
+  if (document.memory.node_budget > 0) {
+    lines.Add("", "all mounts of the node ", Bytes(document.memory.node_used), " of ",
+              Bytes(document.memory.node_budget));
+  }
   if (document.memory.limit > 0) {
     lines.Add("", "in its cgroup ", Bytes(document.memory.charged), ", at most so far ",
               Bytes(document.memory.peak),

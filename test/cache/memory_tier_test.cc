@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "test/cache/node_memory_rig.h"
 #include "test/support/fake_clock.h"
 
 namespace bucketvol {
@@ -170,6 +171,103 @@ TEST_F(MemoryTierTest, ASmallBlockCostsAQuarter) {
   EXPECT_EQ(tier_.Charge(1), kBlock / 4);
   EXPECT_EQ(tier_.Charge(kBlock / 4), kBlock / 4);
   EXPECT_EQ(tier_.Charge(kBlock / 4 + 1), kBlock);
+}
+
+/// A tier of 64 MiB in a node of 32 MiB, 2 MiB of them for each mount at least; a block is 1 MiB.
+class MemoryTierOfANodeTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kMiB = 1 << 20;
+
+  void SetUp() override {
+    ASSERT_OK_AND_ASSIGN(ledger_, rig_.Map());
+    const NodeShareSettings settings{.total_bytes = 32 * kMiB, .floor_bytes = 2 * kMiB};
+    share_ = std::make_unique<NodeShare>(*ledger_, settings);
+    other_ = std::make_unique<NodeShare>(*ledger_, settings);
+    tier_ = std::make_unique<MemoryTier>(
+        clock_, MemoryTierSettings{.limit_bytes = 64 * kMiB, .block_bytes = kMiB, .node = share_.get()});
+  }
+  void TearDown() override { tier_->Clear(); }
+  bool Fill(Evict evict = Evict::kRead) {
+    Reservation reservation;
+    if (!tier_->Reserve(kMiB, evict, reservation)) return false;
+    entries_.push_back(std::make_shared<Entry>(Resident::Of::kParts, 0, evicted_));
+    entries_.back()->buffer.emplace(tier_->NewBuffer(kMiB, std::move(reservation)));
+    tier_->Add({entries_.back()});
+    return true;
+  }
+  void FillAll() {
+    while (Fill()) {
+    }
+  }
+  void ReadAll() {
+    for (const std::shared_ptr<Entry>& entry : entries_) tier_->OnRead({{entry.get(), BlockRead::kPart}});
+  }
+  uint64_t UsedMiB() const { return tier_->budget().used() / kMiB; }
+
+  testing::NodeMemoryRig rig_;
+  testing::FakeClock clock_;
+  std::unique_ptr<NodeLedger> ledger_;
+  std::unique_ptr<NodeShare> share_;
+  std::unique_ptr<NodeShare> other_;
+  std::unique_ptr<MemoryTier> tier_;
+  std::vector<int> evicted_;
+  std::vector<std::shared_ptr<Entry>> entries_;
+};
+
+TEST_F(MemoryTierOfANodeTest, WhatTheNodeRefusesBlocksThatWereReadMakeRoomFor) {
+  EXPECT_EQ(tier_->budget().in_reach(), 64 * kMiB);
+  FillAll();
+  EXPECT_EQ(UsedMiB(), 32u);
+  EXPECT_EQ(tier_->budget().in_reach(), 32 * kMiB);
+  ReadAll();
+  EXPECT_TRUE(Fill());
+  EXPECT_EQ(UsedMiB(), 32u);
+  EXPECT_EQ(evicted_.size(), 1u);
+}
+
+TEST_F(MemoryTierOfANodeTest, GivesBackToAnotherOneWhatWasReadAndItsSlabs) {
+  FillAll();
+  ReadAll();
+  ASSERT_TRUE(other_->Grow(2 * kMiB));
+  ASSERT_FALSE(other_->Grow(8 * kMiB));
+  tier_->ReleaseIdle();
+  EXPECT_EQ(UsedMiB(), 16u);
+  EXPECT_EQ(tier_->mapped_bytes(), 16 * kMiB);
+  EXPECT_TRUE(other_->Grow(16 * kMiB));
+  EXPECT_TRUE(Fill());  // In the place of another block.
+  EXPECT_EQ(UsedMiB(), 16u);
+}
+
+TEST_F(MemoryTierOfANodeTest, WhatNobodyHasReadStaysForOneLookMore) {
+  FillAll();
+  ASSERT_TRUE(other_->Grow(2 * kMiB));
+  ASSERT_FALSE(other_->Grow(8 * kMiB));
+  tier_->ReleaseIdle();
+  EXPECT_EQ(UsedMiB(), 32u);
+  tier_->ReleaseIdle();
+  EXPECT_EQ(UsedMiB(), 16u);
+}
+
+TEST_F(MemoryTierOfANodeTest, WhatGoesBeyondCountsForTheOthersUntilItIsTrimmed) {
+  FillAll();
+  ReadAll();
+  Reservation beyond = tier_->ReserveBeyondLimit(4 * kMiB);
+  tier_->ReleaseIdle();
+  EXPECT_EQ(share_->used_by_all(), 36 * kMiB);
+  tier_->Trim();
+  EXPECT_EQ(UsedMiB(), 32u);
+}
+
+TEST_F(MemoryTierOfANodeTest, AnIdleOneHoldsNothing) {
+  FillAll();
+  ReadAll();
+  for (int second = 0; second < 25; ++second) {
+    clock_.Advance(absl::Seconds(1));
+    tier_->ReleaseIdle();
+  }
+  EXPECT_EQ(share_->used_by_all(), 0u);
+  EXPECT_EQ(tier_->mapped_bytes(), 0u);
+  EXPECT_EQ(tier_->budget().in_reach(), 64 * kMiB);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(VolumeSpecTest, OptionsComeBackAsTheyWere) {
           "pw,umask=077,"
           "uid=1000,gid=100,allow_empty,directMode,index_fs=ext4,transport=file,index_max_age=7d,list_"
           "streams=32,"
-          "resourceLimit=2c4g,memory_budget=300MB,request_rate=0.125,connect_timeout=1500ms,request_timeout="
+          "resourceLimit=2c4g,memory_budget=300MB,node_memory_budget=5GB,request_rate=0.125,connect_timeout=1500ms,request_timeout="
           "1m,state_dir=/"
           "s,run_dir=/r,"
           "log_level=error"),

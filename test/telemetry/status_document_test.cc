@@ -37,6 +37,8 @@ StatusDocument Sample() {
   document.read.requests = 99;
   document.read.from_memory = 1'536;
   document.memory = {128 << 20, 64 << 20, 512 << 20};
+  document.memory.node_budget = uint64_t{12} << 30;
+  document.memory.node_used = 640 << 20;
   document.last_error = "object changed";
   return document;
 }
@@ -51,7 +53,7 @@ TEST(StatusDocumentTest, HasTheDocumentedFields) {
     "store":{"requests":{"GET":0,"LIST":0,"HEAD":0,"PUT":0,"DELETE":0,"POST":0},"bytes_in":0,"bytes_out":0,
              "retries":0,"throttled":0,"errors":0,"in_flight":0,"hedged":0,"stalled":0},
     "read":{"requests":0,"bytes":0,"from_memory":0,"from_disk":0,"from_store":0,"streams":0,"stale_objects":0,"errors":0},
-    "memory":{"budget":0,"used":0,"limit":0},"cache":{"dir":"","capacity":0,"used":0},"last_error":""})");
+    "memory":{"budget":0,"used":0,"limit":0,"node_budget":0,"node_used":0},"cache":{"dir":"","capacity":0,"used":0},"last_error":""})");
   const Json document = Json::parse(StatusDocument().ToJson()).flatten();
   const Json flat = expected.flatten();
   for (const auto& [path, value] : flat.items()) {
@@ -99,7 +101,8 @@ TEST(StatusDocumentTest, TextIsForPeople) {
   const std::string text = Sample().ToText();
   EXPECT_THAT(text, AllOf(HasSubstr("12,345,678 files"), HasSubstr("3.0 TiB"), HasSubstr("1.4 MiB in"),
                           HasSubstr("1.5 KiB from memory"), HasSubstr("image, erofs by loop"),
-                          HasSubstr("64.0 MiB of 128 MiB for data; the worker may use 512 MiB")));
+                          HasSubstr("64.0 MiB of 128 MiB for data; the worker may use 512 MiB"),
+                          HasSubstr("all mounts of the node 640 MiB of 12.0 GiB")));
   EXPECT_THAT(text, AllOf(HasSubstr("4 dot_segment"), Not(HasSubstr("empty_segment"))));
   EXPECT_THAT(text, HasSubstr("\nlast error object changed\n"));
 }

@@ -9,6 +9,7 @@
 //   slow-drain            does not end when it is told to      newer      says more than this version knows
 //   distrustful           ends unless it is told how often a request may be taken over
 //   overdue               once it was asked for its status, holds a request that it took an hour ago
+//   node                  ends unless it gets the descriptors of GuardRig::ShareNodeMemory
 //   exit=CODE             ends instead of telling its status   older      knows less than this version
 // Words that begin with "next:" are for successors only, with "first:" for the first worker only.
 
@@ -46,6 +47,7 @@ class FakeWorker {
       return 1;
     const bool first = start.BodyAs<StartBody>().role == WorkerRole::kFirst;
     ParseSpec(start.Strings(1)[0], first ? "first:" : "next:");
+    if (!TakeNodeMemory(start) && Has("node")) return 1;
     std::string why;
     slots_.emplace(*RequestSlots::Map(std::move(start.descriptors.front()), why));
     if (Has("hang")) pause();
@@ -56,6 +58,18 @@ class FakeWorker {
  private:
   bool Has(const std::string& word) const { return words_.count(word) > 0; }
   void Tell(MessageType type) { (void)channel_.Send(EncodePacket(type, "", "")).ok(); }
+
+  // Two descriptors, the last one of the image.
+  bool TakeNodeMemory(Message& start) {
+    const size_t count = start.BodyAs<StartBody>().node_descriptors;
+    if (count != 2 || start.descriptors.size() <= count) return false;
+    struct stat given;
+    struct stat image;
+    const bool is_image = fstat(start.descriptors.back().get(), &given) == 0 &&
+                          stat(words_["meta"].c_str(), &image) == 0 && given.st_ino == image.st_ino;
+    start.descriptors.resize(start.descriptors.size() - count);
+    return is_image;
+  }
 
   // Files that the first one left must come back as they were.
   int RunSuccessor(Message& start) {

@@ -104,9 +104,15 @@ void GuardRig::Start(const std::string& spec, Transport transport) {
   MountBody body;
   body.transport = transport;
   body.request_timeout_ms = request_timeout_ms_;
-  ASSERT_TRUE(
-      control_.Send(EncodeMessage(MessageType::kMount, body, {mount_point(), WorkerProgram(), Spec(spec)}))
-          .ok());
+  std::vector<UniqueFd> files;
+  std::vector<int> descriptors;
+  for (const std::string& path : node_memory_) {
+    files.emplace_back(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    descriptors.push_back(files.back().get());
+  }
+  const std::string packet =
+      EncodeMessage(MessageType::kMount, body, {mount_point(), WorkerProgram(), Spec(spec)});
+  ASSERT_TRUE(control_.Send(packet, descriptors).ok());
 }
 
 std::string GuardRig::Spec(const std::string& words) const {

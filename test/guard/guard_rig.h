@@ -27,6 +27,8 @@ class GuardRig {
   void DamageImage();
   /// The worker's limit for a request, as the guard is told; 0: the usual one. For guards that start later.
   void SetRequestTimeout(uint32_t ms) { request_timeout_ms_ = ms; }
+  /// Gives the guard descriptors of two files for its workers: one of the source and the image.
+  void ShareNodeMemory() { node_memory_ = {source_file("large"), dir_ / "meta.erofs"}; }
   /// Starts the guard. `spec`: how the worker behaves, added to where the image is.
   void Start(const std::string& spec = "", Transport transport = Transport::kLoop);
   /// The next message of this type on the control connection; others are skipped. Fails the test when none
@@ -74,6 +76,7 @@ class GuardRig {
   pid_t guard_ = 0;
   pid_t worker_ = 0;
   uint32_t request_timeout_ms_ = 0;
+  std::vector<std::string> node_memory_;
 };
 
 /// The whole content of a file, or "error: …".

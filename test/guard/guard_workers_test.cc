@@ -47,6 +47,16 @@ INSTANTIATE_TEST_SUITE_P(Transports, GuardWorkersTest, ::testing::Values(Transpo
                            return tested.param == Transport::kLoop ? "Loop" : "File";
                          });
 
+TEST_P(GuardWorkersTest, EachWorkerGetsTheMemoryOfTheNode) {
+  rig_.ShareNodeMemory();
+  rig_.Mount("node", GetParam());
+  rig_.AwaitStandby();
+  kill(rig_.Status().worker_pid, SIGKILL);
+  ExpectGoodBytes();
+  rig_.AwaitStandby();
+  ExpectCleanEnd();
+}
+
 TEST_P(GuardWorkersTest, ADeadWorkerIsReplaced) {
   rig_.Mount("", GetParam());
   rig_.AwaitStandby();

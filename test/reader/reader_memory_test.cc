@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "mounter/reader/reader.h"
+#include "test/cache/node_memory_rig.h"
 #include "test/reader/manual_store.h"
 #include "test/reader/read_outcome.h"
 #include "test/support/fake_clock.h"
@@ -248,6 +251,67 @@ TEST(ReaderTinyMemoryTest, AReadLargerThanTheMemoryIsServed) {
   EXPECT_EQ(read.text(), ContentOf(object, range));
   read.Forget();
   EXPECT_EQ(reader.memory().used, 0u);
+}
+
+/// A reader with a budget of eight objects, on a node that has four for two mounts.
+class ReaderOfANodeTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK_AND_ASSIGN(ledger_, rig_.Map());
+    const NodeShareSettings node{.total_bytes = 4 * kMiB, .floor_bytes = kMiB};
+    share_.emplace(*ledger_, node);
+    other_.emplace(*ledger_, node);
+    reader_.emplace(
+        store_, clock_, metrics_,
+        ReaderSettings{.bucket_url = "oss://b", .memory_bytes = 8 * kMiB, .beyond_memory_bytes = 2 * kMiB},
+        ReaderHelpers{.node = &*share_});
+  }
+  void TearDown() override {
+    store_.CancelAll();
+    reader_.reset();
+    EXPECT_EQ(share_->granted(), 4 * kMiB);
+  }
+  /// Reads an object twice, so that it is kept.
+  void Read(int number) {
+    for (int round = 0; round < 2; ++round) {
+      const size_t before = store_.count();
+      const ReadOutcome read(*reader_, Object(number, kMiB), {0, kMiB});
+      if (store_.count() > before) store_.Complete(before);
+      EXPECT_EQ(read.text(), ContentOf(Object(number, kMiB), {0, kMiB}));
+    }
+  }
+
+  testing::NodeMemoryRig rig_;
+  std::unique_ptr<NodeLedger> ledger_;
+  std::optional<NodeShare> share_;
+  std::optional<NodeShare> other_;
+  ManualStore store_;
+  FakeClock clock_;
+  ReadMetrics metrics_;
+  std::optional<Reader> reader_;
+};
+
+TEST_F(ReaderOfANodeTest, KeepsWhatTheNodeHasAndGivesBackWhatAnotherOneWants) {
+  for (int i = 0; i < 20; ++i) {
+    Read(i);
+    EXPECT_LE(reader_->memory().used, 4 * kMiB);
+  }
+  EXPECT_EQ(reader_->memory().used, 4 * kMiB);
+  EXPECT_EQ(reader_->memory().limit, 8 * kMiB);
+  ASSERT_TRUE(other_->Grow(kMiB));
+  ASSERT_FALSE(other_->Grow(2 * kMiB));
+  reader_->Tick();
+  EXPECT_EQ(reader_->memory().used, 2 * kMiB);
+  EXPECT_TRUE(other_->Grow(2 * kMiB));
+  for (int i = 20; i < 40; ++i) {
+    Read(i);
+    EXPECT_LE(reader_->memory().used, 2 * kMiB);
+  }
+  EXPECT_LE(other_->used_by_all(), 4 * kMiB);
+  other_.reset();
+  reader_->Tick();
+  for (int i = 0; i < 4; ++i) Read(i);
+  EXPECT_EQ(reader_->memory().used, 4 * kMiB);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "mounter/base/crc.h"
@@ -107,6 +108,54 @@ TEST_F(ReaderFailuresTest, AChecksumOfTheObjectSaysNothingOfAPart) {
   store_.ObjectCrc64(0, 4711);
   store_.Send(0, 100);
   EXPECT_EQ(read.text(), ContentOf(kLarge, {8 * kMiB, 8 * kMiB + 100}));
+}
+
+// The store repeats what was refused, so that nobody sees an error: the load falls all the same.
+TEST_F(ReaderFailuresTest, WhatTheServiceCannotHaveOpenWaitsHere) {
+  std::vector<ReadOutcome> reads;
+  const auto read = [&](int i) {
+    reads.emplace_back(reader_, ObjectId{absl::StrCat("o", i), "E", 1000}, ByteRange{0, 1});
+  };
+  for (int i = 0; i < 40; ++i) read(i);
+  ASSERT_EQ(store_.count(), 40u);
+  reader_.congestion_observer()->OnCongestion(Congestion::kActiveRequests);
+  read(40);
+  EXPECT_EQ(store_.count(), 40u);
+  for (size_t get = 0; get < 12; ++get) store_.Complete(get);
+  EXPECT_EQ(store_.count(), 40u) << "28 of 40 may be open";
+  store_.Complete(12);
+  ASSERT_EQ(store_.count(), 41u);
+  store_.Complete(40);
+  EXPECT_OK(reads[40].status());
+}
+
+TEST_F(ReaderFailuresTest, WhereBandwidthIsRefusedLessIsFetchedAheadAtATime) {
+  const ObjectId object{"object", "E", uint64_t{1} << 30};
+  ReadMetrics metrics;
+  Reader reader(store_, clock_, metrics, ReaderSettings{.memory_bytes = uint64_t{4} << 30});
+  const auto asked = [&] {
+    uint64_t bytes = 0;
+    for (size_t get = 0; get < store_.count(); ++get) bytes += store_.Remaining(get);
+    return bytes;
+  };
+  reader.Prefetch(object, {0, object.size});
+  EXPECT_GE(asked(), 128 * kMiB) << "16 requests of 8 MiB";
+  reader.congestion_observer()->OnCongestion(Congestion::kBandwidth);
+  for (size_t get = 0; get < 16; ++get) store_.Complete(get);
+  EXPECT_LE(asked(), 90 * kMiB);
+  store_.CancelAll();
+}
+
+TEST(ReaderLifeTest, WhoHearsOfCongestionMayOutliveTheReader) {
+  ManualStore store;
+  FakeClock clock;
+  ReadMetrics metrics;
+  std::shared_ptr<CongestionObserver> observer;
+  {
+    Reader reader(store, clock, metrics, ReaderSettings{});
+    observer = reader.congestion_observer();
+  }
+  observer->OnCongestion(Congestion::kBandwidth);
 }
 
 TEST_F(ReaderFailuresTest, BlocksThatWereCompleteBeforeTheErrorStay) {

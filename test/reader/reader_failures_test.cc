@@ -260,6 +260,32 @@ TEST_F(ReaderFailuresTest, ADeletedObjectIsStaleButAMissingBucketIsNot) {
   EXPECT_EQ(metrics_.stale_objects, 1u);
 }
 
+TEST_F(ReaderFailuresTest, AnArchivedObjectCostsOneRequestInAWhile) {
+  const auto archived = MakeStoreStatus(absl::StatusCode::kPermissionDenied, "get",
+                                        StoreError{.http_status = 403,
+                                                   .code = "InvalidObjectState",
+                                                   .message = "the object is archived; restore it first"});
+  const auto is_archived =
+      StatusIs(absl::StatusCode::kPermissionDenied,
+               AllOf(HasSubstr("cannot read oss://b/large"), HasSubstr("restore it first")));
+  constexpr ByteRange kMiddle{8 * kMiB, 8 * kMiB + 4096};  // No stream.
+  const ReadOutcome read(reader_, kLarge, kMiddle);
+  store_.End(0, archived);
+  EXPECT_THAT(read.status(), is_archived);
+  EXPECT_THAT(ReadOutcome(reader_, kLarge, {9 * kMiB, 9 * kMiB + 4096}).status(), is_archived);
+  EXPECT_EQ(store_.count(), 1u);
+  EXPECT_EQ(metrics_.stale_objects, 0u) << "it has not changed";
+  const ReadOutcome other(reader_, kSmall, {0, 10});
+  store_.Complete(1);
+  EXPECT_OK(other.status());
+
+  clock_.Advance(absl::Seconds(10));  // Somebody has restored it.
+  const ReadOutcome restored(reader_, kLarge, kMiddle);
+  ASSERT_EQ(store_.count(), 3u);
+  store_.Complete(2);
+  EXPECT_EQ(restored.text(), ContentOf(kLarge, kMiddle));
+}
+
 TEST_F(ReaderFailuresTest, DamagedMemoryIsFetchedAgain) {
   ReadOutcome first(reader_, kSmall, {0, 100'000});
   store_.Complete(0);

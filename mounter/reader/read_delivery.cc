@@ -90,6 +90,7 @@ absl::Status Reader::Core::Explain(const ObjectId& id, const absl::Status& statu
 void Reader::Core::FailFetch(const Fetch& fetch, const absl::Status& status) {
   const ObjectId& id = fetch.object()->id();
   const absl::Status explained = Explain(id, status);
+  if (IsStale(status) || IsArchived(status)) scheduler_.DropQueued(*fetch.object(), {{0, id.size}});
   if (IsStale(status)) {
     LeaveMemory(fetch.object()->DropReady());
     if (stale_.Mark(id, explained)) {

@@ -260,6 +260,18 @@ TEST_F(ReaderFailuresTest, ADeletedObjectIsStaleButAMissingBucketIsNot) {
   EXPECT_EQ(metrics_.stale_objects, 1u);
 }
 
+// Each part of it would fail in the same way.
+TEST_F(ReaderFailuresTest, OfAChangedObjectNothingMoreIsFetchedAhead) {
+  const ObjectId object{"object", "E", uint64_t{1} << 30};
+  Reader reader(store_, clock_, metrics_, ReaderSettings{.memory_bytes = uint64_t{4} << 30});
+  reader.Prefetch(object, {0, object.size});
+  const size_t sent = store_.count();
+  ASSERT_LT(sent * 8 * kMiB, object.size) << "the rest waits for its turn";
+  for (size_t get = 0; get < sent; ++get)
+    store_.End(get, absl::FailedPreconditionError("PreconditionFailed"));
+  EXPECT_EQ(store_.count(), sent);
+}
+
 TEST_F(ReaderFailuresTest, AnArchivedObjectCostsOneRequestInAWhile) {
   const auto archived = MakeStoreStatus(absl::StatusCode::kPermissionDenied, "get",
                                         StoreError{.http_status = 403,

@@ -171,6 +171,9 @@ class LifecycleTest(rig.MountTest):
         inside = f"/proc/{holder.pid}/root{self.mountpoint}/dir/file"
         with open(inside, "rb") as file:
             self.assertEqual(file.read(), self.content)
+        self.mount("s3://b")
+        self.assertEqual(self.read("dir/file"), self.content)
+        self.umount()
         holder.communicate("\n")
         self.assertEqual(self.leftovers(), [])
 
@@ -252,7 +255,11 @@ class LifecycleTest(rig.MountTest):
 
     def test_a_stopped_guard_does_not_hang_the_commands(self):
         self.serve_root()
+        first, self.mountpoint = self.mountpoint, os.path.join(self.dir, "second")
+        os.mkdir(self.mountpoint)
+        self.assertEqual(self.run_bucketvol("mount", "s3://b", first, "-o", self.options()).code, 0)
         self.mount("s3://b")
+        self.assertEqual(self.run_bucketvol("umount", first).code, 0)
         guard, _ = self.pids()
         os.kill(guard, signal.SIGSTOP)
         self.assertEqual(self.read("dir/file"), self.content)

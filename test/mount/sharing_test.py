@@ -90,7 +90,7 @@ class SharingTest(rig.MountTest):
     # Joining.
 
     def test_six_commands_at_once_have_one_guard(self):
-        self.serve("--synthetic", "b:keys=20000,per-dir=100,size=1KB", "--list-page", "20ms")
+        self.serve("--synthetic", "b:keys=3000,per-dir=100,size=1KB", "--list-page", "20ms")
         for run_dir in ("run", "run-{}"):  # The same one for all, and one for each.
             started = [self.start("mount", "s3://b", point, "-o", self.options() +
                                   f",run_dir={self.dir}/{run_dir.format(i)}") for i, point in enumerate(self.points)]
@@ -99,7 +99,7 @@ class SharingTest(rig.MountTest):
                 self.assertEqual(result.code, 0, result)
             self.assertEqual(len(self.guards()), 1)
             for point in self.points:
-                self.assertEqual(sum(len(names) for _, _, names in os.walk(point)), 20000)
+                self.assertEqual(sum(len(names) for _, _, names in os.walk(point)), 3000)
             for point in self.points:
                 self.umount_at(point)
             self.assertEqual(self.leftovers(), [])
@@ -165,7 +165,7 @@ class SharingTest(rig.MountTest):
             self.umount_at(point)
 
     def test_joining_waits_for_the_listing(self):
-        server = self.serve("--synthetic", "b:keys=20000,per-dir=100,size=1KB", "--list-page", "100ms")
+        server = self.serve("--synthetic", "b:keys=10000,per-dir=100,size=1KB", "--list-page", "100ms")
         first = self.start_at(self.points[0], "list_streams=2")
         rig.await_true(lambda: server.requests("LIST") > 2, "a listing")
         master, terminal = os.openpty()
@@ -183,7 +183,7 @@ class SharingTest(rig.MountTest):
             self.umount_at(point)
 
     def test_who_waits_for_a_listing_that_fails_gets_the_reason(self):
-        server = self.serve("--synthetic", "b:keys=20000,per-dir=100,size=1KB", "--list-page", "100ms")
+        server = self.serve("--synthetic", "b:keys=10000,per-dir=100,size=1KB", "--list-page", "100ms")
         started = [self.start_at(point, "list_streams=2") for point in self.points[:3]]
         rig.await_true(lambda: server.requests("LIST") > 2, "a listing")
         server.config("access-key=id\nsecret-key=secret")
@@ -193,7 +193,7 @@ class SharingTest(rig.MountTest):
 
     def test_whoever_waited_takes_over_from_one_that_was_interrupted_or_killed(self):
         for end in ("command", "guard"):
-            server = self.serve("--synthetic", "b:keys=20000,per-dir=100,size=1KB", "--list-page", "50ms")
+            server = self.serve("--synthetic", "b:keys=15000,per-dir=100,size=1KB", "--list-page", "50ms")
             first = self.start_at(self.points[0], "list_streams=2")
             rig.await_true(lambda: server.requests("LIST") > 2, "a listing")
             others = [self.start_at(point) for point in self.points[1:4]]
@@ -221,7 +221,7 @@ class SharingTest(rig.MountTest):
                    for line in lines)
 
     def test_an_interrupted_join_leaves_nothing(self):
-        server = self.serve("--synthetic", "b:keys=20000,per-dir=100,size=1KB", "--list-page", "100ms")
+        server = self.serve("--synthetic", "b:keys=10000,per-dir=100,size=1KB", "--list-page", "100ms")
         first = self.start_at(self.points[0], "list_streams=2")
         rig.await_true(lambda: server.requests("LIST") > 2, "a listing")
         second = self.start_at(self.points[1])
@@ -231,7 +231,7 @@ class SharingTest(rig.MountTest):
         self.assertEqual(self.finish(first).code, 0)
         self.assertEqual(self.mounts(), self.points[:1])
         rng = random.Random(5)
-        for _ in range(10):
+        for _ in range(6):
             process = self.start_at(self.points[1])
             try:
                 process.wait(timeout=rng.uniform(0, 0.15))
@@ -504,18 +504,6 @@ class SharingTest(rig.MountTest):
         self.mount("s3://b")
         self.assertServes(*self.points[:3])
         for point in self.points[:3]:
-            self.umount_at(point)
-
-    def test_a_stopped_guard_is_told(self):
-        self.serve_root()
-        self.mount("s3://b")
-        self.mount_at(self.points[1])
-        guard = self.guards()[0]
-        os.kill(guard, signal.SIGSTOP)
-        status = self.status_at(self.points[1])
-        self.assertEqual((status["state"], status["pid"]["guard"]), ("degraded", guard))
-        os.kill(guard, signal.SIGCONT)
-        for point in self.points[:2]:
             self.umount_at(point)
 
     def test_a_mount_point_that_another_namespace_removes_is_gone(self):

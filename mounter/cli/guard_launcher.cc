@@ -14,8 +14,10 @@
 #include "absl/strings/str_cat.h"
 #include "mounter/base/errno_status.h"
 #include "mounter/cgroup/held_cgroup.h"
+#include "mounter/cli/guard_locks.h"
 #include "mounter/cli/mount_point.h"
 #include "mounter/guard/helper_child.h"
+#include "mounter/guard/run_directory.h"
 
 namespace bucketvol {
 namespace {
@@ -75,8 +77,11 @@ absl::StatusOr<GuardLaunch> GuardLaunch::Start(const GuardSettings& settings) {
   body.foreground = settings.attached == KeepAttached::kYes ? 1 : 0;
   body.request_timeout_ms = static_cast<uint32_t>(absl::ToInt64Milliseconds(settings.request_timeout));
   const std::string cgroup = JoinDirectories(settings.worker_cgroup);
-  const std::string packet = EncodeMessage(
-      MessageType::kMount, body, {settings.mount_point, settings.worker_program(), settings.spec, cgroup});
+  const std::string packet =
+      EncodeMessage(MessageType::kMount, body,
+                    {settings.mount_point, settings.worker_program(), settings.spec, cgroup,
+                     LockOfMountPoint(settings.mount_point), LockOfSource(settings.identity.name),
+                     settings.identity.terms, settings.identity.credentials});
   const Step sent = launch.channel_.Send(packet, settings.node_memory);
   if (!sent.ok()) return absl::InternalError(absl::StrCat("tell the guard: ", sent.failure().text));
   return launch;
@@ -91,7 +96,8 @@ GuardLaunch::~GuardLaunch() {
 
 absl::Status GuardLaunch::Commit() {
   const Step sent = channel_.Send(EncodePacket(MessageType::kCommit, "", ""));
-  if (!sent.ok()) return absl::UnavailableError("guard ended as soon as it had mounted");
+  if (!sent.ok())
+    return absl::UnavailableError("guard ended as soon as it had mounted: was it unmounted at once?");
   committed_ = true;
   return absl::OkStatus();
 }
@@ -119,8 +125,7 @@ void GuardLaunch::RemoveRemains() {
   for (const ImageMount& mount : FindImageMounts()) {
     if (mount.mount_point == mount_point_) umount2(mount_point_.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
   }
-  for (const char* name : {"/control", "/log", "/lock"}) unlink((run_directory_ + name).c_str());
-  rmdir(run_directory_.c_str());
+  RunDirectory::RemoveStale(run_directory_);
 }
 
 }  // namespace bucketvol

@@ -178,12 +178,13 @@ void Worker::KeepIndex(const IndexLease& lease) {
   if (auto kept = lease.KeepUntil(until); !kept.ok()) LogWarning(kept.message());
 }
 
-absl::Status Worker::Serve(ObjectStore& store, const ServedIndex& index, WorkerRole role,
+absl::Status Worker::Serve(BucketStore& store, const ServedIndex& index, WorkerRole role,
                            RequestSlots& slots) {
   const ImageSequence sequence(index.table());
   ThreadPool replies("bv-reply", kReplyThreads);
   Reader reader(store, clock_, reads_, ReadingOf(options_, memory_.budget),
                 {.replies = &replies, .sequence = &sequence, .node = node_share_.get()});
+  store.Observe(reader.congestion_observer());
   ImageServer server(index.table(), index.manifest().devices, reader, reads_);
   std::optional<Ticker> ticker;
   ThreadPool timer("timer", 1);

@@ -110,13 +110,38 @@ void GuardRig::Start(const std::string& spec, Transport transport) {
     files.emplace_back(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     descriptors.push_back(files.back().get());
   }
-  const std::string packet =
-      EncodeMessage(MessageType::kMount, body, {mount_point(), WorkerProgram(), Spec(spec)});
+  const std::string packet = EncodeMessage(MessageType::kMount, body,
+                                           {mount_point(), WorkerProgram(), Spec(spec), "",
+                                            LockOf(mount_point()), source_lock(), "terms", "credentials"});
   ASSERT_TRUE(control_.Send(packet, descriptors).ok());
 }
 
 std::string GuardRig::Spec(const std::string& words) const {
   return "meta=" + (dir_ / "meta.erofs") + " data=" + (dir_ / "data0") + " " + words + " secret";
+}
+
+std::string GuardRig::LockOf(const std::string& mount_point) const {
+  return dir_ / ("locks/at-" + mount_point.substr(mount_point.rfind('/') + 1));
+}
+
+std::string GuardRig::MakeMountPoint(const std::string& name) const {
+  std::filesystem::create_directories(dir_ / name);
+  return dir_ / name;
+}
+
+Channel GuardRig::Join(const std::string& mount_point, const std::string& terms,
+                       const std::string& credentials) {
+  auto channel = Channel::Connect(RunDirectory::SocketIn(run_directory()));
+  if (!channel.ok()) {
+    ADD_FAILURE() << channel.failure().text;
+    return Channel();
+  }
+  const std::string lock = LockOf(mount_point);
+  EXPECT_TRUE(channel.value()
+                  .Send(EncodePacket(MessageType::kJoin, "",
+                                     JoinStrings({mount_point, lock, terms, credentials, "of a newer one"})))
+                  .ok());
+  return std::move(channel.value());
 }
 
 std::string GuardRig::WorkerProgram() { return Program("../test/fake_worker"); }

@@ -34,6 +34,14 @@ class GuardRig {
   /// The next message of this type on the control connection; others are skipped. Fails the test when none
   /// comes.
   Message Expect(MessageType type);
+  /// The lock file of the source, and one of a mount point.
+  std::string source_lock() const { return dir_ / "locks/source"; }
+  std::string LockOf(const std::string& mount_point) const;
+  /// Makes a directory.
+  std::string MakeMountPoint(const std::string& name) const;
+  /// Sends kJoin on a connection of its own.
+  Channel Join(const std::string& mount_point, const std::string& terms = "terms",
+               const std::string& credentials = "credentials");
   /// Starts, awaits the mount and commits it.
   void Mount(const std::string& spec = "", Transport transport = Transport::kLoop);
 
@@ -51,6 +59,10 @@ class GuardRig {
   }
   ResultBody Unmount(const UnmountBody& body = {}) {
     return Ask(MessageType::kUnmount, body).BodyAs<ResultBody>();
+  }
+  /// Unmounts one of several.
+  Message UnmountAt(const std::string& mount_point, const UnmountBody& body = {}) {
+    return Call(EncodeMessage(MessageType::kUnmount, body, {mount_point}), MessageType::kResult);
   }
 
   /// Waits until the guard has a helper child, which is in a system call that waits for the worker.

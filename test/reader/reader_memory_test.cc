@@ -311,23 +311,24 @@ TEST(ReaderTinyMemoryTest, AReadLargerThanTheMemoryIsServed) {
   EXPECT_EQ(reader.memory().used, 0u);
 }
 
-/// A reader with a budget of eight objects, on a node that has four for two mounts.
+/// A reader with a budget of 16 objects, on a node that has room for eight.
 class ReaderOfANodeTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_OK_AND_ASSIGN(ledger_, rig_.Map());
-    const NodeShareSettings node{.total_bytes = 4 * kMiB, .floor_bytes = kMiB};
+    const NodeShareSettings node{.total_bytes = 8 * kMiB, .floor_bytes = 2 * kMiB};
     share_.emplace(*ledger_, node);
     other_.emplace(*ledger_, node);
     reader_.emplace(
         store_, clock_, metrics_,
-        ReaderSettings{.bucket_url = "oss://b", .memory_bytes = 8 * kMiB, .beyond_memory_bytes = 2 * kMiB},
+        ReaderSettings{.bucket_url = "oss://b", .memory_bytes = 16 * kMiB, .beyond_memory_bytes = 2 * kMiB},
         ReaderHelpers{.node = &*share_});
   }
   void TearDown() override {
     store_.CancelAll();
     reader_.reset();
-    EXPECT_EQ(share_->granted(), 4 * kMiB);
+    share_.reset();
+    EXPECT_EQ(ledger_->Look(0, {}).bytes, 0u);
   }
   /// Reads an object twice, so that it is kept.
   void Read(int number) {
@@ -352,24 +353,24 @@ class ReaderOfANodeTest : public ::testing::Test {
 TEST_F(ReaderOfANodeTest, KeepsWhatTheNodeHasAndGivesBackWhatAnotherOneWants) {
   for (int i = 0; i < 20; ++i) {
     Read(i);
-    EXPECT_LE(reader_->memory().used, 4 * kMiB);
+    EXPECT_LE(reader_->memory().used, 8 * kMiB);
   }
-  EXPECT_EQ(reader_->memory().used, 4 * kMiB);
-  EXPECT_EQ(reader_->memory().limit, 8 * kMiB);
-  ASSERT_TRUE(other_->Grow(kMiB));
-  ASSERT_FALSE(other_->Grow(2 * kMiB));
+  EXPECT_EQ(reader_->memory().used, 8 * kMiB);
+  EXPECT_EQ(reader_->memory().limit, 16 * kMiB);
+  ASSERT_TRUE(other_->Grow(2 * kMiB));
+  ASSERT_FALSE(other_->Grow(4 * kMiB));
   reader_->Tick();
-  EXPECT_EQ(reader_->memory().used, 2 * kMiB);
-  EXPECT_TRUE(other_->Grow(2 * kMiB));
+  EXPECT_EQ(reader_->memory().used, 4 * kMiB);
+  EXPECT_TRUE(other_->Grow(4 * kMiB));
   for (int i = 20; i < 40; ++i) {
     Read(i);
-    EXPECT_LE(reader_->memory().used, 2 * kMiB);
+    EXPECT_LE(reader_->memory().used, 4 * kMiB);
   }
-  EXPECT_LE(other_->used_by_all(), 4 * kMiB);
+  EXPECT_LE(other_->used_by_all(), 8 * kMiB);
   other_.reset();
   reader_->Tick();
-  for (int i = 0; i < 4; ++i) Read(i);
-  EXPECT_EQ(reader_->memory().used, 4 * kMiB);
+  for (int i = 0; i < 8; ++i) Read(i);
+  EXPECT_EQ(reader_->memory().used, 8 * kMiB);
 }
 
 }  // namespace

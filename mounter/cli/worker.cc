@@ -251,7 +251,7 @@ absl::Status Worker::AnnounceImage(const ServedIndex& index) {
   body.devices = static_cast<uint32_t>(manifest.devices.size());
   body.needs_48bit = manifest.needs_48bit ? 1 : 0;
   std::vector<int> descriptors = index.Legacy();
-  descriptors.insert(descriptors.begin(), index.meta().get());
+  descriptors.insert(descriptors.begin(), {index.meta().get(), index.lease().build_lock().get()});
   const Step sent =
       guard_.SendWaiting(EncodeMessage(MessageType::kImage, body, {index.meta_path()}), descriptors);
   return sent.ok() ? absl::OkStatus() : Failed(sent.failure());

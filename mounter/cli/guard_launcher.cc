@@ -95,7 +95,8 @@ GuardLaunch::~GuardLaunch() {
 
 absl::Status GuardLaunch::Commit() {
   const Step sent = channel_.Send(EncodePacket(MessageType::kCommit, "", ""));
-  if (!sent.ok()) return absl::UnavailableError("guard ended as soon as it had mounted");
+  if (!sent.ok())
+    return absl::UnavailableError("guard ended as soon as it had mounted: was it unmounted at once?");
   committed_ = true;
   return absl::OkStatus();
 }

@@ -50,9 +50,9 @@ absl::Status LaunchAndAwait(const GuardSettings& settings, const UniqueFd& inter
   RETURN_IF_ERROR(AwaitWord(launch, interrupts, console));
   // A signal that came together with the result wins: who interrupts wants no mount.
   if (WasInterrupted(interrupts)) return InterruptedError("interrupted");
-  RETURN_IF_ERROR(launch.Commit());
+  absl::Status committed = launch.Commit();
   for (const std::string& warning : settings.warnings) console.Warn(warning);
-  if (settings.attached == KeepAttached::kNo) return absl::OkStatus();
+  if (settings.attached == KeepAttached::kNo) return committed;
   const absl::Status end = AwaitWord(launch, interrupts, console);
   launch.channel().Close();
   launch.AwaitEnd();

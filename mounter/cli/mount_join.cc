@@ -112,7 +112,7 @@ class Joining {
   absl::Status Commit(const Channel& channel) {
     if (WasInterrupted(interrupts_)) return InterruptedError("interrupted");
     if (channel.Send(EncodePacket(MessageType::kCommit, "", "")).ok()) return absl::OkStatus();
-    return absl::UnavailableError("guard ended as soon as it had mounted");
+    return absl::UnavailableError("guard ended as soon as it had mounted: was it unmounted at once?");
   }
 
   absl::Status SetRight(ResultCode code, const Message& answer) {

@@ -112,8 +112,9 @@ void Guard::OnWorkerExit() {
     case Phase::kServing:
       if (!fuse_.Ended()) return drained ? TakeOver() : Replace(how, served_ms);
       AbortConnection();
+      if (!IsMounted())
+        return Finish();  // Somebody was quick: unmounted before the command had seen the mount.
       if (phase_ == Phase::kUncommitted) return Stop(ResultCode::kFailed, "the FUSE connection has ended");
-      if (!IsMounted()) return Finish();
       last_error_ = "the FUSE connection has ended";
       GuardLog("error: " + last_error_ + "; reads fail from now on");
       return DropStandby();

@@ -29,6 +29,7 @@ struct Transfer final : HttpTransfer {
   EasyHandle easy;
   CurlEngine::Work work = CurlEngine::Work::kRequest;
   bool in_multi = false;                 // libcurl is at it.
+  bool opened = false;                   // A connection of its own; else a kept one carries it.
   bool awaits_handshake = false;         // TCP stands, and the other side has to say something first.
   std::string header_text;               // The lines, each with a NUL.
   std::vector<curl_slist> header_lines;  // Views of header_text.
@@ -61,7 +62,7 @@ class Engine final : public CurlEngine {
   void Begin(HttpTransfer& of, Work work) override {
     Transfer& transfer = Own(of);
     transfer.work = work;
-    transfer.awaits_handshake = false;
+    transfer.opened = transfer.awaits_handshake = false;
     SetOptions(transfer);
     curl_multi_add_handle(multi_.get(), transfer.easy.get());
     transfer.in_multi = true;
@@ -233,7 +234,9 @@ int Engine::OnTimerChange(CURLM*, long milliseconds, void* engine) {
 }
 
 curl_socket_t Engine::OnOpenSocket(void* data, curlsocktype, curl_sockaddr* address) {
-  const auto& transfer = *static_cast<Transfer*>(data);
+  auto& transfer = *static_cast<Transfer*>(data);
+  transfer.opened = true;
+  transfer.SendAnew(transfer.engine->now_);
   if (transfer.proxy.empty()) {
     const std::string host(OriginOf(transfer.request.url).host);
     const SocketAddress offered = SocketAddress::Of(&address->addr, address->addrlen);
@@ -254,12 +257,14 @@ int Engine::OnCloseSocket(void* engine, curl_socket_t fd) {
 int Engine::OnConnected(void* data, char*, char*, int, int) {
   auto& transfer = *static_cast<Transfer*>(data);
   transfer.watch.Connected(transfer.engine->now_);
+  if (transfer.work == Work::kRequest) transfer.Written(!transfer.opened);
   return CURL_PREREQFUNC_OK;
 }
 
 size_t Engine::OnHeader(char* data, size_t, size_t size, void* context) {
   auto& transfer = *static_cast<Transfer*>(context);
   transfer.watch.Received(transfer.engine->now_);
+  transfer.Answered();
   if (transfer.head_given) return size;  // A trailer.
   if (transfer.head.TakeLine({data, size})) {
     transfer.head_given = true;

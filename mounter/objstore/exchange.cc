@@ -23,9 +23,10 @@ bool HeldBack(const HttpResponseHead& head) {
 
 }  // namespace
 
-Exchange::Exchange(const ExchangeParts& parts, Operation operation, std::string what, absl::Duration deadline,
-                   std::shared_ptr<Cancellation> cancellation)
+Exchange::Exchange(const ExchangeParts& parts, StoreOperation kind, Operation operation, std::string what,
+                   absl::Duration deadline, std::shared_ptr<Cancellation> cancellation)
     : parts_(parts),
+      kind_(kind),
       operation_(std::move(operation)),
       what_(std::move(what)),
       deadline_(deadline),
@@ -57,6 +58,11 @@ void Exchange::End(absl::Status status) {
   InFlight& in_flight = parts_.in_flight;
   Finish(std::move(status));
   in_flight.Leave();
+}
+
+void Exchange::OnSent() {
+  parts_.metrics.CountRequest(kind_);
+  NoteSent();
 }
 
 bool Exchange::OnHead(const HttpResponseHead& head) {

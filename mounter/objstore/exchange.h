@@ -12,6 +12,7 @@
 #include "mounter/objstore/object_store.h"
 #include "mounter/objstore/request_factory.h"
 #include "mounter/objstore/request_gate.h"
+#include "mounter/objstore/store_metrics.h"
 
 namespace bucketvol {
 
@@ -22,23 +23,26 @@ struct ExchangeParts {
   CredentialProvider& credentials;
   Executor& executor;
   InFlight& in_flight;
-  RequestGate* gate;  // Hears of answers that the service held back. May be null.
+  StoreMetrics& metrics;  // Counts what was sent.
+  RequestGate* gate;      // Hears of answers that the service held back. May be null.
 };
 
-/// One operation, from its first request to its result: sends, tells success from failure by the status
-/// before any body is looked at, and sends again, newly signed, after a refusal that can be put right (once
-/// for each cause: credentials, clock, place).
+/// One operation, from its first request to its result: sends, counts what was sent, tells success from
+/// failure by the status before any body is looked at, and sends again, newly signed, after a refusal that
+/// can be put right (once for each cause: credentials, clock, place).
 ///
 /// Owns itself: Run takes it over, and it is gone after its result was given.
 class Exchange : public HttpResponseSink {
  public:
-  /// `what` begins every message: "cannot read oss://bucket/key".
-  Exchange(const ExchangeParts& parts, Operation operation, std::string what, absl::Duration deadline,
-           std::shared_ptr<Cancellation> cancellation);
+  /// Its requests count as `kind`. `what` begins every message: "cannot read oss://bucket/key".
+  Exchange(const ExchangeParts& parts, StoreOperation kind, Operation operation, std::string what,
+           absl::Duration deadline, std::shared_ptr<Cancellation> cancellation);
 
   static void Run(std::unique_ptr<Exchange> exchange);
 
  protected:
+  /// Takes note that the service has a request.
+  virtual void NoteSent() {}
   /// Looks at the head of an answer with a 2xx status. An error ends the exchange with it; the body is not
   /// read.
   virtual absl::Status Accept(const HttpResponseHead& head) = 0;
@@ -50,6 +54,7 @@ class Exchange : public HttpResponseSink {
   /// A retryable DataLoss of this exchange.
   absl::Status BadAnswer(absl::string_view why) const;
   const std::string& what() const { return what_; }
+  StoreMetrics& metrics() const { return parts_.metrics; }
   const BucketSettings& settings() const { return parts_.factory.settings(); }
 
  private:
@@ -61,11 +66,13 @@ class Exchange : public HttpResponseSink {
   bool Redirect();
   absl::Status FailureStatus() const;
 
+  void OnSent() final;
   bool OnHead(const HttpResponseHead& head) final;
   bool OnBody(absl::Span<const char> data) final;
   void OnDone(absl::Status status) final;
 
   const ExchangeParts parts_;
+  const StoreOperation kind_;
   const Operation operation_;
   const std::string what_;
   const absl::Duration deadline_;

@@ -26,10 +26,14 @@ Operation GetOperation(const GetRequest& request, Dialect dialect) {
 }  // namespace
 
 GetExchange::GetExchange(const ExchangeParts& parts, std::string what, GetRequest request, GetSink* sink)
-    : Exchange(parts, GetOperation(request, parts.factory.settings().dialect), std::move(what),
-               absl::InfiniteDuration(), request.cancellation),
+    : Exchange(parts, StoreOperation::kGet, GetOperation(request, parts.factory.settings().dialect),
+               std::move(what), absl::InfiniteDuration(), request.cancellation),
       request_(std::move(request)),
       sink_(sink) {}
+
+void GetExchange::NoteSent() {
+  if (request_.second) metrics().hedged.fetch_add(1, std::memory_order_relaxed);
+}
 
 absl::Status GetExchange::Changed(absl::string_view how) const {
   StoreError error;

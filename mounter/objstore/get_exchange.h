@@ -13,6 +13,7 @@ class GetExchange final : public Exchange {
   GetExchange(const ExchangeParts& parts, std::string what, GetRequest request, GetSink* sink);
 
  private:
+  void NoteSent() override;
   absl::Status Accept(const HttpResponseHead& head) override;
   absl::Status Take(absl::Span<const char> data) override;
   void Finish(absl::Status status) override;

@@ -17,7 +17,8 @@ Operation HeadOperation(std::string key) {
 }  // namespace
 
 HeadExchange::HeadExchange(const ExchangeParts& parts, std::string what, std::string key, HeadCallback done)
-    : Exchange(parts, HeadOperation(std::move(key)), std::move(what), absl::InfiniteDuration(), nullptr),
+    : Exchange(parts, StoreOperation::kHead, HeadOperation(std::move(key)), std::move(what),
+               absl::InfiniteDuration(), nullptr),
       done_(std::move(done)) {}
 
 absl::Status HeadExchange::Accept(const HttpResponseHead& head) {

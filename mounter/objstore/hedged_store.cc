@@ -33,6 +33,7 @@ class HedgedStore::Leg final : public GetSink {
   GetProgress progress;
   bool dropped = false;      // Its bytes are not wanted any more.
   bool stalled = false;      // It is cancelled for that.
+  bool second = false;       // It goes out beside an older one. Fixed before its start.
   bool for_silence = false;  // A second one: the first had fallen silent. Else it was only slow.
 };
 
@@ -109,6 +110,7 @@ void HedgedStore::Call::Begin() {
 GetRequest HedgedStore::Call::RequestOf(const std::shared_ptr<Leg>& leg) const {
   GetRequest request = request_;
   request.range.begin = leg->at;
+  request.second = leg->second;
   request.cancellation = std::shared_ptr<Cancellation>(leg, &leg->cancellation);
   return request;
 }
@@ -261,6 +263,7 @@ std::shared_ptr<HedgedStore::Leg> HedgedStore::Call::HelpLocked(HedgePolicy& pol
   if (request_.if_match.empty() || !policy.IsSlow(older_->progress, now)) return nullptr;
   if (!policy.Spend(request_.CurrentPurpose())) return nullptr;
   newer_ = std::make_shared<Leg>(shared_from_this(), ByteRange{position_, request_.range.end}, now);
+  newer_->second = true;
   newer_->for_silence = policy.IsSilent(older_->progress, now);
   return newer_;
 }
@@ -290,8 +293,6 @@ void HedgedStore::StartSecond(const std::shared_ptr<Leg>& leg) {
     in_flight_.Enter();
     return leg->OnDone(absl::UnavailableError("the request rate leaves no room for a second request"));
   }
-  metrics_.hedged.fetch_add(1, std::memory_order_relaxed);
-  metrics_.CountRequest(StoreOperation::kGet);
   Start(leg);
 }
 

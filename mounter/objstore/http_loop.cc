@@ -151,6 +151,7 @@ class EventLoop final : public HttpLoop {
     if (transfer.request.cancellation) {
       transfer.cancel_action =
           transfer.request.cancellation->AddAction([this, id = transfer.id] { inbox_.Cancel(id); });
+      if (transfer.request.cancellation->cancelled()) return EndCancelled(transfer.id);
     }
     Route(transfer);
   }
@@ -169,7 +170,18 @@ class EventLoop final : public HttpLoop {
     transfer.plain = &connection;
     connection.user = &transfer;
     transfer.watch.Connected(now_);
-    Conclude(transfer, connection.Send(transfer.request, settings_.user_agent, transfer.sink));
+    const PlainConnection::Outcome outcome =
+        connection.Send(transfer.request, settings_.user_agent, transfer.sink);
+    NoteProgress(transfer);
+    Conclude(transfer, outcome);
+  }
+
+  void NoteProgress(HttpTransfer& transfer) {
+    const PlainConnection& connection = *transfer.plain;
+    if (!connection.wants_room()) transfer.Written(connection.used_before);
+    if (!connection.answered()) return;
+    transfer.watch.Received(now_);
+    transfer.Answered();
   }
 
   void OnPlain(PlainConnection& connection, const Poller::Event& event) {
@@ -179,8 +191,8 @@ class EventLoop final : public HttpLoop {
     if (event.writable) outcome = connection.Write();
     if (outcome.kind == outcome.kGoesOn && (event.readable || event.failed)) {
       outcome = connection.Read(plain_.buffer());
-      if (connection.answered()) transfer->watch.Received(now_);
     }
+    NoteProgress(*transfer);
     Conclude(*transfer, outcome);
   }
 
@@ -189,6 +201,7 @@ class EventLoop final : public HttpLoop {
     if (outcome.kind == outcome.kGoesOn) return plain_.Watch(connection);
     if (outcome.kind == outcome.kBroken && connection.used_before && !connection.answered()) {
       plain_.Close(*std::exchange(transfer.plain, nullptr));  // The server had given it up already.
+      transfer.SendAnew(now_);
       return curl_->Begin(transfer, CurlEngine::Work::kConnection);
     }
     if (outcome.kind == outcome.kWhole) plain_.Keep(*std::exchange(transfer.plain, nullptr), now_);
@@ -201,6 +214,7 @@ class EventLoop final : public HttpLoop {
     if (transfer.plain != nullptr) plain_.Close(*std::exchange(transfer.plain, nullptr));
     if (transfer.request.cancellation) transfer.request.cancellation->RemoveAction(transfer.cancel_action);
     HttpResponseSink* const sink = transfer.sink;
+    transfer.Ended();
     transfer.request = {};
     active_.back()->index = transfer.index;
     std::swap(active_[transfer.index], active_.back());

@@ -12,11 +12,12 @@ namespace bucketvol {
 
 HttpObjectStore::HttpObjectStore(BucketSettings settings, std::unique_ptr<HttpTransport> transport,
                                  CredentialProvider& credentials, const Clock& clock, Executor& executor,
-                                 RequestGate* gate)
+                                 StoreMetrics& metrics, RequestGate* gate)
     : transport_(std::move(transport)),
       factory_(std::move(settings), clock),
       credentials_(credentials),
       executor_(executor),
+      metrics_(metrics),
       gate_(gate) {}
 
 HttpObjectStore::~HttpObjectStore() {

@@ -19,11 +19,11 @@ namespace bucketvol {
 /// before any byte of it is passed on.
 class HttpObjectStore final : public ObjectStore {
  public:
-  /// Takes the transport; borrows the rest. `executor` delivers errors found before sending; `gate` may be
-  /// null.
+  /// Takes the transport; borrows the rest. `executor` delivers errors found before sending; `metrics` gets
+  /// the requests that were sent, and nothing else; `gate` may be null.
   HttpObjectStore(BucketSettings settings, std::unique_ptr<HttpTransport> transport,
                   CredentialProvider& credentials, const Clock& clock, Executor& executor,
-                  RequestGate* gate = nullptr);
+                  StoreMetrics& metrics, RequestGate* gate = nullptr);
   ~HttpObjectStore() override;
 
   void List(ListRequest request, ListCallback done) override;
@@ -34,7 +34,9 @@ class HttpObjectStore final : public ObjectStore {
   void Shutdown() { transport_->Shutdown(); }
 
  private:
-  ExchangeParts Parts() { return {*transport_, factory_, credentials_, executor_, in_flight_, gate_}; }
+  ExchangeParts Parts() {
+    return {*transport_, factory_, credentials_, executor_, in_flight_, metrics_, gate_};
+  }
   /// "cannot read oss://bucket/key".
   std::string What(absl::string_view verb, absl::string_view key) const;
 
@@ -42,6 +44,7 @@ class HttpObjectStore final : public ObjectStore {
   RequestFactory factory_;
   CredentialProvider& credentials_;
   Executor& executor_;
+  StoreMetrics& metrics_;
   RequestGate* const gate_;
   InFlight in_flight_;
 };

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "mounter/objstore/http_transport.h"
 #include "mounter/objstore/plain_connections.h"
@@ -25,6 +26,33 @@ struct HttpTransfer {
   bool head_given = false;
   bool unwanted = false;  // The sink has had enough.
   TransferWatch watch;
+
+  /// The request has been written to the end: `kept` tells that the connection has carried others before, so
+  /// that only an answer shows that the service was still there.
+  void Written(bool kept) {
+    written_ = true;
+    if (!kept) TellSent();
+  }
+  /// Bytes of the answer came.
+  void Answered() { TellSent(); }
+  /// It waits for a new connection. If it was written before, the service had closed that one before it came.
+  void SendAnew(absl::Duration now) {
+    written_ = false;
+    watch.Reconnect(now);
+  }
+  /// It has ended. Whoever was there to write to, and has not hung up, has the request.
+  void Ended() {
+    if (written_) TellSent();
+    written_ = told_ = false;
+  }
+
+ private:
+  void TellSent() {
+    if (!std::exchange(told_, true)) sink->OnSent();
+  }
+
+  bool written_ = false;
+  bool told_ = false;
 };
 
 }  // namespace bucketvol

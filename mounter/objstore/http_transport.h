@@ -66,6 +66,11 @@ class HttpResponseHead {
 class HttpResponseSink {
  public:
   virtual ~HttpResponseSink() = default;
+  /// The service has the request: once at most, before OnDone. Comes when the request has been written to a
+  /// new connection. One that was kept may have been closed by the service meanwhile, and then the request
+  /// goes out again over another: there it comes with the answer, or with the end. Never for a request that
+  /// was ended before it was written.
+  virtual void OnSent() {}
   /// The final status and headers, before any body. `head` dies with the call. False: the rest is not wanted.
   virtual bool OnHead(const HttpResponseHead& head) = 0;
   /// The next bytes of the body. False: the rest is not wanted.

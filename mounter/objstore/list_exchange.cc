@@ -51,8 +51,8 @@ absl::Status WebPage(absl::string_view what) {
 
 ListExchange::ListExchange(const ExchangeParts& parts, std::string what, const ListRequest& request,
                            ListCallback done)
-    : Exchange(parts, ListOperation(parts.factory.settings().list_version, request), std::move(what),
-               request.deadline, request.cancellation),
+    : Exchange(parts, StoreOperation::kList, ListOperation(parts.factory.settings().list_version, request),
+               std::move(what), request.deadline, request.cancellation),
       done_(std::move(done)) {}
 
 absl::Status ListExchange::Accept(const HttpResponseHead& head) {

@@ -27,9 +27,8 @@ class MeteredStore::CountingSink final : public GetSink {
   GetSink& sink_;
 };
 
-void MeteredStore::Begin(StoreOperation operation) {
+void MeteredStore::Begin() {
   in_flight_.Enter();
-  metrics_.CountRequest(operation);
   metrics_.in_flight.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -40,7 +39,7 @@ void MeteredStore::End(const absl::Status& status) {
 }
 
 void MeteredStore::List(ListRequest request, ListCallback done) {
-  Begin(StoreOperation::kList);
+  Begin();
   inner_.List(std::move(request), [this, done = std::move(done)](absl::StatusOr<ListPage> page) mutable {
     if (page.ok()) metrics_.bytes_in.fetch_add(page->body_bytes, std::memory_order_relaxed);
     End(page.status());
@@ -50,12 +49,12 @@ void MeteredStore::List(ListRequest request, ListCallback done) {
 }
 
 void MeteredStore::Get(GetRequest request, GetSink* sink) {
-  Begin(StoreOperation::kGet);
+  Begin();
   inner_.Get(std::move(request), new CountingSink(*this, *sink));
 }
 
 void MeteredStore::Head(std::string key, HeadCallback done) {
-  Begin(StoreOperation::kHead);
+  Begin();
   inner_.Head(std::move(key), [this, done = std::move(done)](absl::StatusOr<ObjectInfo> info) mutable {
     End(info.status());
     std::move(done)(std::move(info));

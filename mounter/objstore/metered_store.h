@@ -6,8 +6,8 @@
 
 namespace bucketvol {
 
-/// Counts calls, bytes and errors of another store. Counts each call as one request; RetryingStore adds the
-/// repetitions.
+/// Counts the bytes of another store's results, and its calls: those under way, and those that failed in the
+/// end.
 class MeteredStore final : public ObjectStore {
  public:
   /// Borrows both.
@@ -19,7 +19,7 @@ class MeteredStore final : public ObjectStore {
 
  private:
   class CountingSink;
-  void Begin(StoreOperation operation);
+  void Begin();
   void End(const absl::Status& status);
 
   ObjectStore& inner_;

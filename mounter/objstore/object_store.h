@@ -105,6 +105,7 @@ struct GetRequest {
   std::optional<uint64_t> object_size;         // What Content-Range must give as the total.
   std::shared_ptr<Cancellation> cancellation;  // May be null.
   std::shared_ptr<const SharedPurpose> purpose = nullptr;  // Null: demand.
+  bool second = false;  // Goes out beside a slow one for the same bytes. HedgedStore's word; only counted.
 
   /// What the bytes are wanted for at this moment.
   GetPurpose CurrentPurpose() const { return purpose ? purpose->Get() : GetPurpose::kDemand; }

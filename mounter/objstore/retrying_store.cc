@@ -29,11 +29,8 @@ void CountReason(StoreMetrics& metrics, const absl::Status& status) {
 // One call with all its attempts. Owns itself: gone after its result was given.
 class RetryingStore::Call {
  public:
-  Call(RetryingStore& store, StoreOperation operation, std::shared_ptr<Cancellation> cancellation)
-      : store_(store),
-        operation_(operation),
-        cancellation_(std::move(cancellation)),
-        begun_(store.clock_.Elapsed()) {}
+  Call(RetryingStore& store, std::shared_ptr<Cancellation> cancellation)
+      : store_(store), cancellation_(std::move(cancellation)), begun_(store.clock_.Elapsed()) {}
   virtual ~Call() = default;
 
   void Begin() {
@@ -59,7 +56,6 @@ class RetryingStore::Call {
                       [this, failure = std::move(status)](absl::Status waited) mutable {
                         if (!waited.ok()) return End([&] { Fail(std::move(waited)); });
                         CountReason(store_.metrics_, failure);
-                        store_.metrics_.CountRequest(operation_);
                         Attempt();
                       });
   }
@@ -83,7 +79,6 @@ class RetryingStore::Call {
 
  private:
   RetryingStore& store_;
-  const StoreOperation operation_;
   const std::shared_ptr<Cancellation> cancellation_;
   const absl::Duration begun_;
   int attempts_ = 0;  // That failed in a row.
@@ -92,9 +87,7 @@ class RetryingStore::Call {
 class RetryingStore::ListCall final : public Call {
  public:
   ListCall(RetryingStore& store, ListRequest request, ListCallback done)
-      : Call(store, StoreOperation::kList, request.cancellation),
-        request_(std::move(request)),
-        done_(std::move(done)) {}
+      : Call(store, request.cancellation), request_(std::move(request)), done_(std::move(done)) {}
 
  private:
   void Attempt() override {
@@ -112,7 +105,7 @@ class RetryingStore::ListCall final : public Call {
 class RetryingStore::HeadCall final : public Call {
  public:
   HeadCall(RetryingStore& store, std::string key, HeadCallback done)
-      : Call(store, StoreOperation::kHead, nullptr), key_(std::move(key)), done_(std::move(done)) {}
+      : Call(store, nullptr), key_(std::move(key)), done_(std::move(done)) {}
 
  private:
   void Attempt() override {
@@ -130,7 +123,7 @@ class RetryingStore::HeadCall final : public Call {
 class RetryingStore::GetCall final : public Call, public GetSink {
  public:
   GetCall(RetryingStore& store, GetRequest request, GetSink* sink)
-      : Call(store, StoreOperation::kGet, request.cancellation), request_(std::move(request)), sink_(sink) {}
+      : Call(store, request.cancellation), request_(std::move(request)), sink_(sink) {}
 
  private:
   // request_ always asks for what is still missing.

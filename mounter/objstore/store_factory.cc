@@ -43,7 +43,7 @@ class ComposedStore final : public BucketStore {
       : route_(RouteTo(bucket.endpoint, settings.transport.proxy)),
         timers_("bv-store", 1),
         gate_(settings.request_rate, clock, metrics_),
-        http_(std::move(bucket), std::move(transport), credentials, clock, timers_, &gate_),
+        http_(std::move(bucket), std::move(transport), credentials, clock, timers_, metrics_, &gate_),
         throttled_(Hedged(settings, clock), gate_, timers_),
         retrying_(
             throttled_, settings.retry, clock, timers_, [this] { return random_.Next(); }, metrics_),

@@ -13,26 +13,30 @@ inline constexpr int kStoreOperations = 6;
 
 /// What went to and came from a store. Any thread may read; each number is exact, several together need not
 /// match.
+///
+/// A request counts when the service has it (HttpResponseSink::OnSent), and so as often as the service counts
+/// it: not when it ended before it was written, for want of a connection or because nobody wanted it any
+/// more.
 struct StoreMetrics {
-  std::atomic<uint64_t> requests[kStoreOperations] = {};  // Sent, repetitions included. By StoreOperation.
+  std::atomic<uint64_t> requests[kStoreOperations] = {};  // Of any cause. By StoreOperation.
   std::atomic<uint64_t> bytes_in{0};                      // Bodies of listings and objects.
   std::atomic<uint64_t> bytes_out{0};
-  std::atomic<uint64_t> retries{0};    // Requests sent again.
+  std::atomic<uint64_t> retries{0};  // Attempts after one that failed, whether it reached the service or not.
   std::atomic<uint64_t> throttled{0};  // Answers that asked for fewer requests.
   std::atomic<uint64_t> errors{0};     // Calls that failed in the end, but for NotFound and Cancelled.
   std::atomic<int64_t> in_flight{0};   // Calls without result yet, those that wait included.
 
-  // Why requests were sent again; the sum is `retries`.
+  // Why there was another attempt; the sum is `retries`.
   std::atomic<uint64_t> retries_throttled{0};
   std::atomic<uint64_t> retries_unavailable{0};
   std::atomic<uint64_t> retries_timeout{0};
   std::atomic<uint64_t> retries_bad_answer{0};
 
   // Slow requests, and what was done about them.
-  std::atomic<uint64_t> hedged{0};           // GETs sent a second time while the first was under way.
-  std::atomic<uint64_t> hedges_won{0};       // Of these, the second was faster.
-  std::atomic<uint64_t> stalled{0};          // GETs given up because no byte came any more.
-  std::atomic<uint64_t> bytes_discarded{0};  // Came twice. Part of bytes_in.
+  std::atomic<uint64_t> hedged{0};      // GETs that the service has beside a slow one for the same bytes.
+  std::atomic<uint64_t> hedges_won{0};  // Of these, the second was faster.
+  std::atomic<uint64_t> stalled{0};     // GETs given up because no byte came any more.
+  std::atomic<uint64_t> bytes_discarded{0};             // Came twice. Part of bytes_in.
   std::atomic<uint64_t> congestion[kCongestions] = {};  // Answers that tell of it. By Congestion.
 
   void CountRequest(StoreOperation operation) {

@@ -20,6 +20,11 @@ class TransferWatch {
     begun_ = last_ = now;
     phase_ = Phase::kConnecting;
   }
+  /// It begins anew with a connection; the limit for the whole goes on.
+  void Reconnect(absl::Duration now) {
+    last_ = now;
+    phase_ = Phase::kConnecting;
+  }
   /// The connection stands and the request goes out.
   void Connected(absl::Duration now) {
     last_ = now;

@@ -133,6 +133,15 @@ TEST_F(GuardTest, ACommandThatGoesAwayBeforeItCommitsLeavesNothing) {
   EXPECT_EQ(rig_.Leftovers(), "");
 }
 
+TEST_F(GuardTest, WhatIsUnmountedBeforeTheCommandCommitsEndsLikeAnyMount) {
+  rig_.Start();
+  EXPECT_EQ(rig_.Expect(MessageType::kResult).BodyAs<ResultBody>().code, ResultCode::kOk);
+  ASSERT_EQ(umount2(rig_.mount_point().c_str(), 0), 0);
+  EXPECT_EQ(rig_.Expect(MessageType::kResult).BodyAs<ResultBody>().code, ResultCode::kOk);
+  EXPECT_EQ(rig_.AwaitGuard(), 0);
+  EXPECT_EQ(rig_.Leftovers(), "");
+}
+
 TEST_F(GuardTest, AMountInUseIsNotUnmountedAndStaysWhole) {
   rig_.Mount();
   UniqueFd user(open(rig_.mount_point().c_str(), O_RDONLY | O_CLOEXEC));

@@ -22,19 +22,24 @@ class StatusTest(rig.MountTest):
         self.server = self.serve_root()
 
     def settled(self):
-        """The status when nothing is under way any more, neither here nor there."""
+        """The status when nothing is under way any more, neither here nor there. The requests are the server's, to the last one."""
+        seen = []
         def idle():
-            status = self.status()
-            # One of the server's is the request for its counters.
-            return status["store"]["in_flight"] == 0 and status["read"]["in_flight"] == 0 and self.server.stats()["in_flight"] <= 1
-        rig.await_true(idle, "all requests to end")
+            status, stats = self.status(), self.server.stats()
+            requests = {method: stats["requests"].get(method, 0) for method in status["store"]["requests"]}
+            seen[:] = [status["store"], requests]
+            # One of the server's is the request for its counters. What was sent and given up at once it reads a moment later.
+            under_way = status["store"]["in_flight"] + status["read"]["in_flight"] + stats["in_flight"] - 1
+            return under_way <= 0 and status["store"]["requests"] == requests
+        try:
+            rig.await_true(idle, "all requests to end, and to be the server's")
+        except AssertionError:
+            self.fail(f"the store says {seen[0]}, the server {seen[1]}")
         return self.status()
 
     def assertAgrees(self, status):
-        """Requests are the server's, to the last one, and so are bytes unless a request was cut off on its way."""
+        """Bytes are the server's unless a request was cut off on its way."""
         stats = self.server.stats()
-        for method, count in status["store"]["requests"].items():
-            self.assertEqual(count, stats["requests"].get(method, 0), method)
         self.assertLessEqual(status["store"]["bytes_in"], stats["bytes_out"])
         self.assertEqual(status["store"]["bytes_out"], stats["bytes_in"])
         read = status["read"]
@@ -111,8 +116,6 @@ class StatusTest(rig.MountTest):
         status = self.settled()
         self.assertGreater(status["store"]["retries"], 0)
         self.assertGreater(status["store"]["throttled"], 0)
-        stats = self.server.stats()
-        self.assertEqual(status["store"]["requests"]["GET"], stats["requests"]["GET"])
         self.assertEqual(status["store"]["errors"], 0)
         self.assertAllBytesHaveAnOrigin(status)
         self.umount()
@@ -127,10 +130,6 @@ class StatusTest(rig.MountTest):
         status = self.settled()
         stats = self.server.stats()
         self.assertGreater(status["store"]["retries"], 0)
-        # A second request may be given up before it was sent: the first one was answered meanwhile.
-        unsent = status["store"]["requests"]["GET"] - stats["requests"]["GET"]
-        self.assertGreaterEqual(unsent, 0)
-        self.assertLessEqual(unsent, status["store"]["hedged"])
         self.assertLessEqual(status["store"]["bytes_in"], stats["bytes_out"])
         self.assertAllBytesHaveAnOrigin(status)
         self.umount()
@@ -142,9 +141,7 @@ class StatusTest(rig.MountTest):
         time.sleep(2.5)  # A stream that stands still for a second while others go on is given up.
         self.read_in_order()
         status = self.settled()
-        stats = self.server.stats()
-        self.assertEqual(status["store"]["requests"]["GET"], stats["requests"]["GET"])
-        self.assertLessEqual(status["store"]["bytes_in"], stats["bytes_out"])
+        self.assertLessEqual(status["store"]["bytes_in"], self.server.stats()["bytes_out"])
         self.assertAllBytesHaveAnOrigin(status)
         self.umount()
 

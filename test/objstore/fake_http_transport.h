@@ -47,13 +47,14 @@ class FakeHttpTransport final : public HttpTransport {
     HttpResponseSink* const sink = waiting_.front().second;
     waiting_.pop_front();
     absl::Status end = answer.end;
+    if (head == Head::kGiven) sink->OnSent();
     if (head == Head::kGiven && !(GiveHead(answer, sink) && GiveBody(answer, sink))) {
       end = absl::AbortedError("the rest of the answer was not wanted");
     }
     sink->OnDone(std::move(end));
   }
 
-  /// Has the oldest request fail without any answer.
+  /// Has the oldest request fail before it was sent.
   void Fail(absl::Status status) { Answer({.end = std::move(status)}, Head::kNone); }
 
  private:

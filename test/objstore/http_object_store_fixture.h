@@ -60,7 +60,7 @@ class HttpObjectStoreTest : public ::testing::Test {
     if (!store_) {
       auto transport = std::make_unique<FakeHttpTransport>();
       transport_ = transport.get();
-      store_.emplace(settings_, std::move(transport), credentials_, clock_, executor_, &gate_);
+      store_.emplace(settings_, std::move(transport), credentials_, clock_, executor_, metrics_, &gate_);
     }
     return *store_;
   }

@@ -179,5 +179,44 @@ TEST_F(HttpObjectStoreTest, NoMessageHoldsASecret) {
   EXPECT_THAT(page_->status().ToString(), Not(HasSubstr("the-token")));
 }
 
+// --- What counts ---
+
+TEST_F(HttpObjectStoreTest, WhatWasSentCounts) {
+  StartList();
+  StartGet(0, 2);
+  StartHead();
+  EXPECT_EQ(metrics_.Requests(StoreOperation::kList), 0u);
+  transport().Answer({.body = {kPage}});
+  transport().Answer(Part("0-1/1000", {"ab"}));
+  transport().Answer({.headers = {"Content-Length: 1"}});
+  for (const StoreOperation each : {StoreOperation::kList, StoreOperation::kGet, StoreOperation::kHead})
+    EXPECT_EQ(metrics_.Requests(each), 1u);
+  EXPECT_EQ(metrics_.hedged, 0u);
+}
+
+TEST_F(HttpObjectStoreTest, WhatWasNotSentDoesNotCount) {
+  StartGet(0, 2);
+  transport().Fail(absl::UnavailableError("refused"));
+  EXPECT_EQ(metrics_.Requests(StoreOperation::kGet), 0u);
+}
+
+TEST_F(HttpObjectStoreTest, ASecondRequestCountsAsSuchWhenItIsSent) {
+  for (const bool sent : {false, true}) {
+    testing::RecordingSink sink;
+    GetRequest request;
+    request.key = "k";
+    request.range = {0, 2};
+    request.second = true;
+    store().Get(std::move(request), &sink);
+    if (sent) {
+      transport().Answer(Part("0-1/1000", {"ab"}));
+    } else {
+      transport().Fail(absl::CancelledError("cancelled"));
+    }
+    EXPECT_EQ(metrics_.Requests(StoreOperation::kGet), sent ? 1u : 0u);
+    EXPECT_EQ(metrics_.hedged, sent ? 1u : 0u);
+  }
+}
+
 }  // namespace
 }  // namespace bucketvol

@@ -1,23 +1,22 @@
 // The ways to a service: wrong endpoints, IPv6, proxies, TLS.
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
-#include <thread>
+#include <utility>
+#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "mounter/base/unique_fd.h"
+#include "test/objstore/hand_server.h"
 #include "test/objstore/store_fixture.h"
 #include "test/objstore/synthetic_bucket.h"
+#include "test/objstore/tls_files.h"
 #include "test/support/bucketd_process.h"
 #include "test/support/status_matchers.h"
-#include "test/support/temp_dir.h"
 
 namespace bucketvol {
 namespace {
@@ -27,6 +26,7 @@ using testing::BlockingStore;
 using testing::BucketdProcess;
 using testing::Expected;
 using testing::FirstKey;
+using testing::HandServer;
 using ::testing::HasSubstr;
 using testing::kSpec;
 using ::testing::Not;
@@ -35,6 +35,7 @@ using testing::RecordingSink;
 using testing::SettingsFor;
 using testing::StatusIs;
 using testing::TestKeys;
+using testing::TlsFiles;
 
 TEST(StoreRouteTest, AMissingBucketIsNamed) {
   BucketdProcess server({"--synthetic", kSpec});
@@ -162,23 +163,19 @@ TEST(ProxyTest, ADeadProxyIsNamedWithoutItsPassword) {
 
 class TlsTest : public ::testing::Test {
  protected:
-  TlsTest() {
-    const std::string command = absl::StrCat(
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=test "
-        "-addext ",
-        "subjectAltName=IP:127.0.0.1,DNS:localhost -keyout ", key_, " -out ", cert_, " 2>", dir_ / "log");
-    if (std::system(command.c_str()) != 0) abort();
-    server_.emplace(std::vector<std::string>{"--synthetic", kSpec, "--tls-cert", cert_, "--tls-key", key_});
+  std::vector<std::string> Flags(std::vector<std::string> flags) const {
+    flags.insert(flags.end(), {"--synthetic", kSpec});
+    for (std::string& flag : files_.ServerFlags()) flags.push_back(std::move(flag));
+    return flags;
   }
 
-  const testing::TempDir dir_;
-  const std::string key_ = dir_ / "key.pem", cert_ = dir_ / "cert.pem";
-  std::optional<BucketdProcess> server_;
+  const TlsFiles files_;
+  std::optional<BucketdProcess> server_{Flags({})};
 };
 
 TEST_F(TlsTest, AnOwnAuthorityIsTrustedWhenNamed) {
   StoreSettings settings = SettingsFor(server_->url());
-  settings.transport.ca_file = cert_;
+  settings.transport.ca_file = files_.certificate();
   BlockingStore store(settings);
   const std::string key = FirstKey(store);
   ASSERT_OK_AND_ASSIGN(const std::string data, store.Get(key, {5, 2000}));
@@ -193,11 +190,9 @@ TEST_F(TlsTest, AnUnknownAuthorityIsRefusedAtOnce) {
 }
 
 TEST_F(TlsTest, AnotherHostsCertificateIsRefused) {
-  StoreSettings settings = SettingsFor(absl::StrCat("https://127.0.0.2:", server_->port()));
-  settings.transport.ca_file = cert_;
-  BucketdProcess other(
-      {"--listen", "127.0.0.2:0", "--synthetic", kSpec, "--tls-cert", cert_, "--tls-key", key_});
-  settings.url = other.url();
+  const BucketdProcess other(Flags({"--listen", "127.0.0.2:0"}));
+  StoreSettings settings = SettingsFor(other.url());
+  settings.transport.ca_file = files_.certificate();
   EXPECT_THAT(BlockingStore(settings).List(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not trusted")));
 }
@@ -224,48 +219,14 @@ TEST_F(TlsTest, HttpsToAnHttpPortIsNamed) {
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("TLS was not set up within 300ms; is url= right")));
 }
 
-/// A listening socket that the kernel accepts connections for. Says nothing, or plays a proxy that connects
-/// to a server which says nothing.
-class SilentServer {
- public:
-  enum class Role { kServer, kProxy };
-
-  explicit SilentServer(Role role = Role::kServer) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    if (bind(socket_.get(), generic, size) != 0 || listen(socket_.get(), 16) != 0 ||
-        getsockname(socket_.get(), generic, &size) != 0) {
-      abort();
-    }
-    port_ = ntohs(address.sin_port);
-    if (role == Role::kProxy) thread_ = std::thread([this] { Connect(); });
-  }
-  ~SilentServer() {
-    if (thread_.joinable()) thread_.join();
-  }
-  int port() const { return port_; }
-
- private:
-  void Connect() {
-    client_ = UniqueFd(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    std::string request;
-    char byte;
-    while (!absl::EndsWith(request, "\r\n\r\n") && recv(client_.get(), &byte, 1, 0) == 1) request += byte;
-    constexpr absl::string_view kConnected = "HTTP/1.1 200 Connection established\r\n\r\n";
-    (void)!write(client_.get(), kConnected.data(), kConnected.size());
-  }
-
-  const UniqueFd socket_;
-  int port_ = 0;
-  UniqueFd client_;
-  std::thread thread_;
-};
+// Takes what comes, and says nothing.
+void BeSilent(int connection) {
+  char byte;
+  while (recv(connection, &byte, 1, 0) == 1) continue;
+}
 
 TEST_F(TlsTest, AServerThatNeverAnswersTheHandshakeIsNamed) {
-  const SilentServer silent;
+  const HandServer silent([](HandServer&, int connection) { BeSilent(connection); });
   StoreSettings settings = OneAttempt(SettingsFor(absl::StrCat("https://127.0.0.1:", silent.port())));
   settings.transport.connect_timeout = absl::Milliseconds(300);
   EXPECT_THAT(
@@ -274,7 +235,12 @@ TEST_F(TlsTest, AServerThatNeverAnswersTheHandshakeIsNamed) {
 }
 
 TEST_F(TlsTest, AServerThatNeverAnswersTheHandshakeIsNamedBehindAProxy) {
-  const SilentServer proxy(SilentServer::Role::kProxy);
+  const HandServer proxy([](HandServer&, int connection) {
+    HandServer::ReadHead(connection);
+    constexpr absl::string_view kConnected = "HTTP/1.1 200 Connection established\r\n\r\n";
+    (void)!write(connection, kConnected.data(), kConnected.size());
+    BeSilent(connection);
+  });
   StoreSettings settings = OneAttempt(SettingsFor("https://storage.example.invalid"));
   settings.transport.proxy.proxy = absl::StrCat("http://user:proxy-password@127.0.0.1:", proxy.port());
   settings.transport.connect_timeout = absl::Milliseconds(300);
@@ -286,7 +252,7 @@ TEST_F(TlsTest, AServerThatNeverAnswersTheHandshakeIsNamedBehindAProxy) {
 
 TEST_F(TlsTest, ACaFileMustBeReadable) {
   StoreSettings settings = SettingsFor(server_->url());
-  settings.transport.ca_file = dir_ / "absent.pem";
+  settings.transport.ca_file = files_.absent();
   StaticCredentials credentials(TestKeys());
   EXPECT_THAT(MakeObjectStore(settings, credentials, Clock::Real()),
               StatusIs(absl::StatusCode::kNotFound, AllOf(HasSubstr("ca_file"), HasSubstr("absent.pem"))));

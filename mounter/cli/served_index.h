@@ -25,6 +25,7 @@ class ServedIndex {
   const IndexManifest& manifest() const { return manifest_; }
   const ObjectTable& table() const { return *table_; }
   IndexLease& lease() { return lease_; }
+  const IndexLease& lease() const { return lease_; }
   /// The metadata image; none in a successor, which does not need it.
   const UniqueFd& meta() const { return meta_; }
   std::string meta_path() const;

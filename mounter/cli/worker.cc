@@ -169,7 +169,9 @@ absl::Status Worker::Serve(ObjectStore& store, const ServedIndex& index, WorkerR
   if (role == WorkerRole::kSuccessor) Tell(MessageType::kReady);
   ASSIGN_OR_RETURN(ServeOrder order, AwaitOrder());
   std::optional<OrderService> orders;  // A predecessor records no more.
-  if (!options_.direct_mode) orders.emplace(reader, index.table(), OrdersOf(index, role));
+  if (!options_.direct_mode)
+    orders.emplace(reader, index.table(), store, OrdersOf(index, role),
+                   OrderService::List{options_.source.prefix, options_.prefetch_order});
   FuseSession session(
       {.request_timeout = options_.request_timeout, .most_attempts = order.body.most_attempts}, slots, clock_,
       timer);

@@ -3,6 +3,7 @@ import glob
 import os
 import random
 import signal
+import struct
 import threading
 
 import rig
@@ -25,13 +26,10 @@ class EpochsTest(rig.MountTest):
         return names
 
     def read_all(self, names, workers=4, batch=8):
-        """Reads as workers do that take batches in turn. Returns how many requests had come before their file was opened."""
-        ahead = 0
-        lock = threading.Lock()
+        """Reads as workers do that take batches in turn, and compares every byte."""
         errors = []
 
         def work(number):
-            nonlocal ahead
             for begin in range(number * batch, len(names), workers * batch):
                 for name in names[begin:begin + batch]:
                     with open(os.path.join(self.root, "b", name), "rb") as file:
@@ -58,6 +56,17 @@ class EpochsTest(rig.MountTest):
         requests = self.server.requests("GET") - status["store"]["hedged"]
         return read["from_memory"] / (read["from_memory"] + read["from_store"]), requests
 
+    def recorded(self):
+        """How many files the recording has."""
+        for path in self.recordings():
+            with open(path, "rb") as file:
+                return struct.unpack_from("<Q", file.read(64), 29)[0]
+        return 0
+
+    def log(self):
+        with open(glob.glob(self.dir + "/run/*/log")[0]) as file:
+            return file.read()
+
     def recordings(self):
         return glob.glob(self.state + "/index/*/order")
 
@@ -70,6 +79,49 @@ class EpochsTest(rig.MountTest):
         self.assertGreater(second, 0.8)
         third, requests = self.job(self.shuffled(2))
         self.assertLessEqual(requests, 1.05 * FILES)
+
+
+    def test_a_list_tells_the_order_of_the_first_job(self):
+        order = self.shuffled(1)
+        self.put("lists/order.txt", "".join(f"{name}\n" for name in order).encode())
+        ahead, requests = self.job(order, "prefetch_order=lists/order.txt")
+        self.assertGreater(ahead, 0.8)
+        self.assertEqual(requests, FILES + 1)
+
+    def test_a_list_that_is_not_there_or_wrong_costs_a_warning(self):
+        for path, words in (("none.txt", "no such file"), ("wrong.txt", "1 of 3 lines are followed, 2 name no file")):
+            self.put("wrong.txt", b"d0/f0000\nd0/nothing\n\nelsewhere\n")
+            self.mount("s3://b", "prefetch_order=" + path)
+            rig.await_true(lambda: words in self.log(), words)
+            self.assertEqual(len(self.read("d0/f0000")), SIZE)
+            self.umount()
+
+    def test_direct_mode_neither_records_nor_follows(self):
+        result = self.mount("s3://b", "directMode=true", "prefetch_order=lists/order.txt")
+        self.assertIn("prefetch_order has no effect", result.err)
+        self.read_all(self.shuffled(1))
+        self.umount()
+        self.assertEqual(self.recordings(), [])
+
+    def test_a_recording_survives_the_worker(self):
+        order = self.shuffled(1)
+        self.mount("s3://b")
+        self.read_all(order[:FILES // 2])
+        rig.await_true(lambda: self.recorded() >= FILES // 2, "what was read is recorded")
+        os.kill(self.status()["pid"]["worker"], signal.SIGKILL)
+        self.read_all(order[FILES // 2:])
+        self.umount()
+        self.assertEqual(self.recorded(), FILES)
+        ahead, _ = self.job(order)
+        self.assertGreater(ahead, 0.8)
+
+    def test_a_changed_bucket_begins_anew(self):
+        self.job(self.shuffled(1))
+        self.put("d0/another", b"x")
+        self.mount("s3://b")
+        self.read_all(self.shuffled(1)[:100])
+        self.umount()
+        self.assertEqual(self.recorded(), 100)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ absl::StatusOr<std::string> Copy(const std::string& from, const std::string& to)
   ASSIGN_OR_RETURN(const UniqueFd out, OpenFile(to, O_WRONLY | O_CREAT | O_EXCL, 0500));
   uint64_t offset = 0;
   return ReadPieces(from, [&](absl::string_view bytes) {
-    const absl::Status status = WriteAllAt(out.get(), bytes, offset, to);
+    absl::Status status = WriteAllAt(out.get(), bytes, offset, to);
     offset += bytes.size();
     return status;
   });

@@ -38,8 +38,9 @@ std::string LoaderPath() {
       [](dl_phdr_info* info, size_t, void* out) {
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           if (info->dlpi_phdr[i].p_type != PT_INTERP) continue;
-          *static_cast<std::string*>(out) =
-              reinterpret_cast<const char*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+          const auto at = static_cast<uintptr_t>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+          // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells places as numbers.
+          *static_cast<std::string*>(out) = reinterpret_cast<const char*>(at);
           return 1;
         }
         return 0;

@@ -8,6 +8,7 @@
 #include "mounter/cli/credential_spec.h"
 #include "mounter/cli/exit_code.h"
 #include "mounter/cli/guard_finder.h"
+#include "mounter/cli/guard_orders.h"
 #include "mounter/cli/mount_point.h"
 #include "mounter/cli/mount_status.h"
 #include "mounter/objstore/credentials_chain.h"
@@ -16,9 +17,6 @@
 
 namespace bucketvol {
 namespace {
-
-// A service that does not answer is given up well before.
-constexpr int kAnswerLimitMs = 150'000;
 
 absl::StatusOr<CredentialSettings> ParseWords(const CommandContext& context, const Arguments& arguments) {
   CredentialSettings settings;
@@ -50,16 +48,15 @@ absl::StatusOr<std::string> BucketOf(const GuardProcess& guard) {
   return source.bucket;
 }
 
-absl::StatusOr<Secret> FindCredentials(const CommandContext& context, const CredentialSettings& settings) {
+absl::StatusOr<SpecCredentials> FindCredentials(const CommandContext& context,
+                                                const CredentialSettings& settings) {
   const auto home = context.environment.find("HOME");
   ASSIGN_OR_RETURN(CredentialSource found,
                    ResolveCredentials(settings, {context.environment,
                                                  home == context.environment.end() ? "" : home->second}));
   // A worker sees only the files that it was started with.
   found.file.reset();
-  VolumeSpec spec;
-  spec.credentials = ToSpecCredentials(found);
-  return SerializeVolumeSpec(spec);
+  return ToSpecCredentials(found);
 }
 
 }  // namespace
@@ -72,10 +69,9 @@ absl::Status RunCredentials(const CommandContext& context, const Arguments& argu
   const auto guard = FindGuardOf(mount_point);
   if (!guard) return absl::NotFoundError(absl::StrCat("not mounted by bucketvol: ", mount_point));
   ASSIGN_OR_RETURN(settings.bucket, BucketOf(*guard));
-  ASSIGN_OR_RETURN(const Secret spec, FindCredentials(context, settings));
-  const std::string packet = EncodePacket(MessageType::kCredentials, "", JoinStrings({spec.Reveal()}));
-  ASSIGN_OR_RETURN(const Message answer, AskGuard(*guard, packet, MessageType::kResult, kAnswerLimitMs));
-  return StatusOfResult(answer);
+  VolumeSpec spec;
+  ASSIGN_OR_RETURN(spec.credentials, FindCredentials(context, settings));
+  return SendCredentials(*guard, spec);
 }
 
 }  // namespace bucketvol

@@ -21,6 +21,8 @@ namespace {
 
 constexpr char kGuardName[] = "bucketvol-guard\n";
 
+std::string RootOf(const GuardProcess& guard) { return absl::StrCat("/proc/", guard.pid, "/root"); }
+
 bool IsTrusted(uid_t uid) { return uid == 0 || uid == geteuid(); }
 
 std::optional<GuardProcess> ReadGuard(const std::string& pid) {
@@ -34,6 +36,14 @@ std::optional<GuardProcess> ReadGuard(const std::string& pid) {
   if (!absl::SimpleAtoi(pid, &guard.pid)) return std::nullopt;
   guard.mount_point = arguments[1];
   guard.run_directory = arguments[2];
+  guard.claims.mount_points = {guard.mount_point};
+  if (auto claims = ReadClaims(RootOf(guard) + guard.run_directory)) {
+    guard.claims = *std::move(claims);
+    guard.shares = !guard.claims.fading;
+    if (!guard.claims.mount_points.empty()) guard.mount_point = guard.claims.mount_points.front();
+  } else if (access((RootOf(guard) + RunDirectory::SocketIn(guard.run_directory)).c_str(), F_OK) != 0) {
+    return std::nullopt;  // Not yet there, or no longer.
+  }
   return guard;
 }
 
@@ -56,15 +66,17 @@ std::vector<GuardProcess> FindGuards() {
 }
 
 std::optional<GuardProcess> FindGuardOf(const std::string& mount_point) {
+  std::optional<GuardProcess> fading;
   for (GuardProcess& guard : FindGuards()) {
-    if (guard.mount_point == mount_point) return std::move(guard);
+    if (!guard.claims.HasMountPoint(mount_point)) continue;
+    if (!guard.claims.fading) return std::move(guard);
+    fading = std::move(guard);
   }
-  return std::nullopt;
+  return fading;
 }
 
 absl::StatusOr<Channel> ConnectToGuard(const GuardProcess& guard) {
-  const std::string root = absl::StrCat("/proc/", guard.pid, "/root");
-  auto channel = Channel::Connect(root + RunDirectory::SocketIn(guard.run_directory));
+  auto channel = Channel::Connect(RootOf(guard) + RunDirectory::SocketIn(guard.run_directory));
   if (!channel.ok()) {
     return absl::UnavailableError(
         absl::StrCat("guard of ", guard.mount_point, " does not answer: ", channel.failure().text));
@@ -105,7 +117,12 @@ absl::Status StatusOfResult(const Message& message) {
       return absl::AlreadyExistsError(text);
     case ResultCode::kUsage:
       return UsageError(text);
+    case ResultCode::kOwned:
+      return absl::AbortedError(text);
     case ResultCode::kFailed:
+    case ResultCode::kOtherTerms:
+    case ResultCode::kOtherCredentials:
+    case ResultCode::kDegraded:
       return absl::InternalError(text);
   }
   return absl::InternalError(text);

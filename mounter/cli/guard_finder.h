@@ -9,20 +9,24 @@
 #include "absl/status/statusor.h"
 #include "mounter/base/unique_fd.h"
 #include "mounter/guard/channel.h"
+#include "mounter/guard/claims.h"
 
 namespace bucketvol {
 
-/// A running guard, as its command line in /proc tells.
+/// A running guard, as its command line in /proc and its run directory tell.
 struct GuardProcess {
   pid_t pid = 0;
-  std::string mount_point;
+  std::string mount_point;  // The first one of its claims.
   std::string run_directory;
+  Claims claims;
+  bool shares = false;  // Others may join it. No guard of an earlier version, and none that is just starting.
 };
 
 /// All guards that this user may talk to, whatever their run directories, by mount point.
 std::vector<GuardProcess> FindGuards();
 
-/// The guard of a (resolved) mount point.
+/// The guard of a (resolved) mount point. One that serves the last users of what was unmounted there only
+/// where there is no other.
 std::optional<GuardProcess> FindGuardOf(const std::string& mount_point);
 
 /// Connects to a guard, also one that lives in another mount namespace. Fails when the process at the other

@@ -14,8 +14,10 @@
 #include "absl/strings/str_cat.h"
 #include "mounter/base/errno_status.h"
 #include "mounter/cgroup/held_cgroup.h"
+#include "mounter/cli/guard_locks.h"
 #include "mounter/cli/mount_point.h"
 #include "mounter/guard/helper_child.h"
+#include "mounter/guard/run_directory.h"
 
 namespace bucketvol {
 namespace {
@@ -75,8 +77,11 @@ absl::StatusOr<GuardLaunch> GuardLaunch::Start(const GuardSettings& settings) {
   body.foreground = settings.attached == KeepAttached::kYes ? 1 : 0;
   body.request_timeout_ms = static_cast<uint32_t>(absl::ToInt64Milliseconds(settings.request_timeout));
   const std::string cgroup = JoinDirectories(settings.worker_cgroup);
-  const Step sent = launch.channel_.Send(EncodeMessage(
-      MessageType::kMount, body, {settings.mount_point, settings.worker_program(), settings.spec, cgroup}));
+  const Step sent = launch.channel_.Send(
+      EncodeMessage(MessageType::kMount, body,
+                    {settings.mount_point, settings.worker_program(), settings.spec, cgroup,
+                     LockOfMountPoint(settings.mount_point), LockOfSource(settings.identity.name),
+                     settings.identity.terms, settings.identity.credentials}));
   if (!sent.ok()) return absl::InternalError(absl::StrCat("tell the guard: ", sent.failure().text));
   return launch;
 }
@@ -118,8 +123,7 @@ void GuardLaunch::RemoveRemains() {
   for (const ImageMount& mount : FindImageMounts()) {
     if (mount.mount_point == mount_point_) umount2(mount_point_.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
   }
-  for (const char* name : {"/control", "/log", "/lock"}) unlink((run_directory_ + name).c_str());
-  rmdir(run_directory_.c_str());
+  RunDirectory::RemoveStale(run_directory_);
 }
 
 }  // namespace bucketvol

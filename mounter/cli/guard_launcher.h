@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "mounter/cli/source_identity.h"
 #include "mounter/guard/channel.h"
 #include "mounter/guard/protocol.h"
 
@@ -23,6 +24,7 @@ struct GuardSettings {
   KeepAttached attached = KeepAttached::kNo;  // kYes: logs to this process's standard error, ends with it.
   absl::Duration request_timeout;             // The worker's limit for a request.
   std::string spec;                           // For the worker; holds secrets.
+  SourceIdentity identity;                    // Of what is mounted.
   std::vector<std::string> warnings;          // For the user, once it is mounted.
   int network = -1;  // Borrowed; the network namespace to live in. -1: this process's.
   // Directories of the cgroups that the guard and its workers live in; none: where this process does.

@@ -5,20 +5,17 @@
 #include "mounter/options/parse_options.h"
 
 namespace bucketvol {
-namespace {
 
-std::string IdentityOf(const SpecCredentials& credentials) {
+std::string CredentialIdentity(const SpecCredentials& credentials) {
   if (!credentials.file_path.empty()) {
     return absl::StrCat(credentials.file_format, ":", credentials.file_path, ":", credentials.file_selector);
   }
   return credentials.access_key_id.empty() ? "anonymous" : absl::StrCat("key:", credentials.access_key_id);
 }
 
-}  // namespace
-
 IndexKey IndexKeyOf(const VolumeSpec& spec) {
   return {spec.options.source.ToString(), spec.options.url, SourceOptionsKey(spec.options),
-          IdentityOf(spec.credentials)};
+          CredentialIdentity(spec.credentials)};
 }
 
 bool IndexFits(const IndexManifest& manifest, const VolumeOptions& options) {

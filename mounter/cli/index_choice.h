@@ -1,11 +1,16 @@
 #pragma once
 
+#include <string>
+
 #include "absl/time/time.h"
 #include "mounter/cli/index_store.h"
 #include "mounter/options/volume_options.h"
 #include "mounter/options/volume_spec.h"
 
 namespace bucketvol {
+
+/// Whose credentials they are: what stays the same when secrets, or the content of a file, are replaced.
+std::string CredentialIdentity(const SpecCredentials& credentials);
 
 /// Which index on disk belongs to a volume.
 IndexKey IndexKeyOf(const VolumeSpec& spec);

@@ -42,7 +42,10 @@ class IndexLease {
   void NoteKeys(uint64_t keys) const;
   /// For Join in another process. The index is not collected as long as any process has it open.
   const UniqueFd& use_lock() const { return use_lock_; }
-  /// Lets others build; this claim's files must be open by now.
+  /// Held by whoever has it open, in any process.
+  const UniqueFd& build_lock() const { return build_lock_; }
+  /// Lets others build, unless somebody else has the lock open. Names may lead to other files from then on:
+  /// this claim's must be open by now.
   void ReleaseBuild() { build_lock_.Reset(); }
   /// Has the index kept until `time` after its last user is gone.
   absl::Status KeepUntil(absl::Time time) const;

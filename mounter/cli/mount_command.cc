@@ -1,20 +1,22 @@
 #include "mounter/cli/mount_command.h"
 
-#include <poll.h>
-
 #include <optional>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "mounter/base/clock.h"
 #include "mounter/base/status_macros.h"
 #include "mounter/cli/exit_code.h"
+#include "mounter/cli/guard_dialogue.h"
 #include "mounter/cli/guard_finder.h"
 #include "mounter/cli/guard_launcher.h"
+#include "mounter/cli/guard_locks.h"
+#include "mounter/cli/guard_orders.h"
 #include "mounter/cli/guard_surroundings.h"
 #include "mounter/cli/index_store.h"
 #include "mounter/cli/interrupts.h"
+#include "mounter/cli/mount_join.h"
 #include "mounter/cli/mount_point.h"
-#include "mounter/cli/mount_programs.h"
 #include "mounter/cli/mount_status.h"
 #include "mounter/cli/volume_request.h"
 #include "mounter/cli/worker_limits.h"
@@ -22,10 +24,11 @@
 namespace bucketvol {
 namespace {
 
-// A guard tries for a quarter of a request's time before it gives up again.
-constexpr int kRevivalLimitMs = 60'000;
-// The kernel tears down loop devices, the worker its memory.
-constexpr int kUnmountedLimitMs = 5'000;
+constexpr int kUnmountedLooks = 1'000;
+constexpr absl::Duration kUnmountedPause = absl::Milliseconds(5);
+// Whoever has the source shows itself in less than a second, or never.
+constexpr absl::Duration kOwnerLimit = absl::Seconds(10);
+constexpr absl::Duration kOwnerPause = absl::Milliseconds(20);
 constexpr int kSweepAttempts = 50;
 constexpr absl::Duration kSweepPause = absl::Milliseconds(20);
 
@@ -34,37 +37,23 @@ absl::Status GuardIsGone(GuardLaunch& launch) {
   return absl::InternalError(how.empty() ? "guard ended unexpectedly" : how);
 }
 
-// Shows what the guard tells until it gives a result. Interrupted: the launch is to be given up.
-absl::Status AwaitResult(GuardLaunch& launch, const UniqueFd& interrupts, Console& console) {
-  while (true) {
-    pollfd ready[] = {{interrupts.get(), POLLIN, 0}, {launch.channel().fd(), POLLIN, 0}};
-    if (poll(ready, 2, -1) < 0) continue;
-    if (ready[0].revents != 0) return InterruptedError("interrupted");
-    Message message;
-    switch (launch.channel().Receive(message)) {
-      case Channel::Received::kNothing:
-        continue;
-      case Channel::Received::kClosed:
-        return GuardIsGone(launch);
-      case Channel::Received::kMessage:
-        break;
-    }
-    if (message.Is(MessageType::kProgress)) console.Progress(message.BodyAs<ProgressBody>());
-    if (message.Is(MessageType::kWarning)) console.Warn(message.Strings(1)[0]);
-    if (message.Is(MessageType::kResult)) return StatusOfResult(message);
-  }
+absl::Status AwaitWord(GuardLaunch& launch, const UniqueFd& interrupts, Console& console) {
+  const auto result = AwaitResult(launch.channel(), interrupts, /*limit_ms=*/-1, console);
+  if (absl::IsUnavailable(result.status())) return GuardIsGone(launch);
+  RETURN_IF_ERROR(result.status());
+  return StatusOfResult(*result);
 }
 
 // From the start of the guard to its commitment; with --foreground to the end of the mount.
 absl::Status LaunchAndAwait(const GuardSettings& settings, const UniqueFd& interrupts, Console& console) {
   ASSIGN_OR_RETURN(GuardLaunch launch, GuardLaunch::Start(settings));
-  RETURN_IF_ERROR(AwaitResult(launch, interrupts, console));
+  RETURN_IF_ERROR(AwaitWord(launch, interrupts, console));
   // A signal that came together with the result wins: who interrupts wants no mount.
   if (WasInterrupted(interrupts)) return InterruptedError("interrupted");
   RETURN_IF_ERROR(launch.Commit());
   for (const std::string& warning : settings.warnings) console.Warn(warning);
   if (settings.attached == KeepAttached::kNo) return absl::OkStatus();
-  const absl::Status end = AwaitResult(launch, interrupts, console);
+  const absl::Status end = AwaitWord(launch, interrupts, console);
   launch.channel().Close();
   launch.AwaitEnd();
   // Ending a foreground mount by Ctrl-C is the usual way.
@@ -72,32 +61,32 @@ absl::Status LaunchAndAwait(const GuardSettings& settings, const UniqueFd& inter
 }
 
 // A mount whose workers were given up gets new ones; nullopt: there is none at the mount point.
-std::optional<absl::Status> ReviveDegraded(const VolumeOptions& options, GuardSettings settings) {
+std::optional<absl::Status> ReviveDegraded(const VolumeOptions& options, const GuardSettings& settings) {
   const auto guard = FindGuardOf(settings.mount_point);
   if (!guard || !IsImageMountedAt(settings.mount_point)) return std::nullopt;
   const auto status = AskForStatus(*guard);
   if (!status.ok() || status->state != "degraded" || status->source != options.source.ToString())
     return std::nullopt;
-  const auto programs = CopyPrograms(options.state_dir, settings.program_directory, settings.warnings);
-  const std::string packet =
-      EncodePacket(MessageType::kRevive, "", JoinStrings({settings.worker_program(), settings.spec}));
-  const auto answer = AskGuard(*guard, packet, MessageType::kResult, kRevivalLimitMs);
-  return answer.ok() ? StatusOfResult(*answer) : answer.status();
+  if (guard->shares && !guard->claims.HasSource(settings.identity.name)) return std::nullopt;
+  return SendRevival(*guard, settings, options.state_dir);
 }
 
-// After umount(8) a guard lives for a moment longer, in which its mount point is taken.
+bool IsStillMade(const GuardProcess& guard) {
+  const auto report = AskForReport(guard);
+  return report.ok() && report->body.state == MountState::kBuilding;
+}
+
+// After umount(8) a guard needs a moment to notice, in which its mount point is taken.
 void AwaitEndOfUnmounted(const std::string& mount_point) {
-  const auto guard = FindGuardOf(mount_point);
-  if (!guard || IsImageMountedAt(mount_point)) return;
-  const UniqueFd process = OpenProcessOf(*guard);
-  const auto report = AskForReport(*guard);
-  if (report.ok() && report->body.state == MountState::kBuilding) return;
-  if (!IsImageMountedAt(mount_point)) AwaitExit(process, kUnmountedLimitMs);
+  for (int look = 0; look < kUnmountedLooks; ++look) {
+    const auto guard = FindGuardOf(mount_point);
+    if (!guard || guard->claims.fading || IsImageMountedAt(mount_point) || IsStillMade(*guard)) return;
+    absl::SleepFor(kUnmountedPause);
+  }
 }
 
-absl::Status PrepareAndLaunch(const VolumeOptions& options, GuardSettings& settings,
+absl::Status PrepareAndLaunch(const VolumeOptions& options, GuardSettings settings,
                               const UniqueFd& interrupts, Console& console) {
-  CollectRunDirectories(options.run_dir);
   ASSIGN_OR_RETURN(const GuardSurroundings surroundings, GuardSurroundings::Prepare(options, settings));
   return LaunchAndAwait(settings, interrupts, console);
 }
@@ -108,6 +97,46 @@ void SweepRemains(const std::string& state_dir) {
   for (int attempt = 0; attempt < kSweepAttempts && !indexes.Collect(); ++attempt)
     absl::SleepFor(kSweepPause);
   CollectCgroups();
+}
+
+// How long whoever has a source may be of no use: one that ends, and one that cannot be seen yet, is for a
+// moment.
+class Patience {
+ public:
+  /// `owner`: 0 for one that cannot be seen. False: it has been tried for long enough.
+  bool Has(pid_t owner) {
+    const absl::Time now = absl::Now();
+    if (std::exchange(owner_, owner) != owner) give_up_ = now + kOwnerLimit;
+    return now < give_up_;
+  }
+
+ private:
+  pid_t owner_ = -1;
+  absl::Time give_up_;
+};
+
+// One guard for each source, whoever comes first.
+absl::Status MountOrJoin(const VolumeOptions& options, const GuardSettings& settings,
+                         const UniqueFd& interrupts, Console& console) {
+  CollectRunDirectories(options.run_dir);
+  CollectLocks();
+  Patience patience;
+  while (!WasInterrupted(interrupts)) {
+    if (const auto guard = FindOwner(settings.identity.name)) {
+      absl::Status joined = JoinMount(*guard, settings, interrupts, console);
+      if (!absl::IsUnavailable(joined) || !patience.Has(guard->pid)) return joined;
+    } else {
+      absl::Status mounted = PrepareAndLaunch(options, settings, interrupts, console);
+      if (mounted.ok()) return mounted;
+      if (!absl::IsAborted(mounted)) {
+        SweepRemains(options.state_dir);
+        return mounted;
+      }
+      if (!patience.Has(0)) return Annotate(mounted, "its guard cannot be seen from here");
+    }
+    absl::SleepFor(kOwnerPause);
+  }
+  return InterruptedError("interrupted");
 }
 
 }  // namespace
@@ -122,20 +151,19 @@ absl::Status RunMount(const CommandContext& context, const Arguments& arguments,
   GuardSettings settings;
   settings.mount_point = ResolveMountPoint(arguments.positional[1]);
   settings.program_directory = context.program_directory;
-  settings.run_directory = RunDirectoryOf(request.options.run_dir, settings.mount_point);
+  settings.run_directory = NewRunDirectory(request.options.run_dir);
   settings.transport =
       request.options.transport == TransportKind::kFile ? Transport::kFile : Transport::kLoop;
   settings.attached = arguments.Has("--foreground") ? KeepAttached::kYes : KeepAttached::kNo;
   settings.request_timeout = request.options.request_timeout;
   settings.spec = request.spec.Reveal();
+  settings.identity = request.identity;
 
   AwaitEndOfUnmounted(settings.mount_point);
   if (const auto revived = ReviveDegraded(request.options, settings)) return *revived;
   RETURN_IF_ERROR(CheckMountPoint(settings.mount_point));
   ASSIGN_OR_RETURN(const UniqueFd interrupts, WatchForInterrupts());
-  const absl::Status status = PrepareAndLaunch(request.options, settings, interrupts, console);
-  if (!status.ok()) SweepRemains(request.options.state_dir);
-  return status;
+  return MountOrJoin(request.options, settings, interrupts, console);
 }
 
 }  // namespace bucketvol

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <set>
+#include <random>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "mounter/base/crc.h"
 #include "mounter/base/errno_status.h"
 #include "mounter/cli/guard_finder.h"
 #include "mounter/guard/mount_table.h"
@@ -43,7 +42,7 @@ std::optional<ImageMount> AsImageMount(const MountEntry& mount) {
                     absl::StartsWith(mount.source, "/dev/loop") ? "loop" : "file"};
 }
 
-// As RunDirectoryOf makes them.
+// As NewRunDirectory makes them.
 bool IsRunDirectoryName(absl::string_view name) {
   return name.size() == 16 && absl::c_all_of(name, absl::ascii_isxdigit);
 }
@@ -80,13 +79,11 @@ absl::Status CheckMountPoint(const std::string& path) {
     return absl::FailedPreconditionError(absl::StrCat("mount point is not a directory: ", path));
   }
   const bool mounted = IsImageMountedAt(path);
-  if (FindGuardOf(path)) {
+  if (const auto guard = FindGuardOf(path); guard && !guard->claims.fading) {
     return absl::AlreadyExistsError(
         mounted
-            ? absl::StrCat("mount point is busy: bucketvol already mounts something at ", path)
-            : absl::StrCat("mount point is busy: a mount is being made there, or one that was unmounted is "
-                           "still in use elsewhere: ",
-                           path));
+            ? absl::StrCat("mount point is busy: bucketvol mounts something there; unmount it first: ", path)
+            : absl::StrCat("mount point is busy: a mount is being made there: ", path));
   }
   if (mounted) {
     return absl::AlreadyExistsError(
@@ -97,18 +94,26 @@ absl::Status CheckMountPoint(const std::string& path) {
   return absl::OkStatus();
 }
 
-std::string RunDirectoryOf(const std::string& run_dir, const std::string& mount_point) {
-  return absl::StrFormat("%s/%016x", run_dir, Crc64(0, mount_point));
+std::string NewRunDirectory(const std::string& run_dir) {
+  std::random_device random;
+  return absl::StrFormat("%s/%08x%08x", run_dir, random(), random());
 }
 
 void CollectRunDirectories(const std::string& run_dir) {
-  std::set<std::string> kept;
-  for (const ImageMount& mount : FindImageMounts()) kept.insert(RunDirectoryOf(run_dir, mount.mount_point));
+  const std::vector<ImageMount> mounts = FindImageMounts();
+  const std::vector<GuardProcess> guards = FindGuards();
+  const auto is_orphan = [&](const std::string& mount_point) {
+    const auto is_there = [&](const ImageMount& mount) { return mount.mount_point == mount_point; };
+    const auto has_it = [&](const GuardProcess& guard) { return guard.claims.HasMountPoint(mount_point); };
+    return absl::c_any_of(mounts, is_there) && absl::c_none_of(guards, has_it);
+  };
   DIR* entries = opendir(run_dir.c_str());
   if (entries == nullptr) return;
   while (const dirent* entry = readdir(entries)) {
     const std::string path = absl::StrCat(run_dir, "/", entry->d_name);
-    if (IsRunDirectoryName(entry->d_name) && kept.count(path) == 0) RunDirectory::RemoveStale(path);
+    if (!IsRunDirectoryName(entry->d_name)) continue;
+    const auto claims = ReadClaims(path);
+    if (!claims || absl::c_none_of(claims->mount_points, is_orphan)) RunDirectory::RemoveStale(path);
   }
   closedir(entries);
 }

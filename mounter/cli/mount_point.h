@@ -19,12 +19,12 @@ bool IsImageMountedAt(const std::string& path);
 /// yet.
 absl::Status CheckMountPoint(const std::string& path);
 
-/// Removes from `run_dir` what guards that are dead have left there. A log stays as long as the mount whose
-/// guard wrote it.
+/// Removes from `run_dir` what guards that are dead have left there. A log stays as long as one of the mounts
+/// whose guard wrote it.
 void CollectRunDirectories(const std::string& run_dir);
 
-/// Where the guard of a mount point keeps its files, below `run_dir`.
-std::string RunDirectoryOf(const std::string& run_dir, const std::string& mount_point);
+/// Where a new guard may keep its files, below `run_dir`: a place of its own.
+std::string NewRunDirectory(const std::string& run_dir);
 
 /// An EROFS mount at a mount point that was made by this program, live or left behind.
 struct ImageMount {

@@ -55,6 +55,8 @@ StatusDocument::Index IndexStatus(const IndexReport& report) {
 StatusDocument MountStatus(const GuardReport& report) {
   StatusDocument status = StatusDocument::FromJson(report.document).value_or(StatusDocument());
   status.mountpoint = report.mount_point;
+  status.mountpoints = report.mount_points;
+  if (status.mountpoints.empty()) status.mountpoints = {report.mount_point};
   status.state = StateName(report.body.state);
   status.transport = report.body.transport == Transport::kFile ? "file" : "loop";
   status.pid = {report.body.guard_pid, report.body.worker_pid, report.body.standby_pid};
@@ -74,7 +76,11 @@ absl::StatusOr<GuardReport> AskForReport(const GuardProcess& guard) {
   ASSIGN_OR_RETURN(const Message reply, AskGuard(guard, EncodePacket(MessageType::kStatus, "", ""),
                                                  MessageType::kStatusReply, kAnswerLimitMs));
   const std::vector<std::string> strings = reply.Strings(3);
-  return GuardReport{reply.BodyAs<GuardStatusBody>(), strings[0], strings[1], strings[2]};
+  return GuardReport{reply.BodyAs<GuardStatusBody>(),
+                     strings[0],
+                     strings[1],
+                     strings[2],
+                     {strings.begin() + 3, strings.end()}};
 }
 
 void AddUsage(const CgroupUsage& usage, StatusDocument& status) {
@@ -92,6 +98,7 @@ StatusDocument OrphanStatus(absl::string_view mount_point, absl::string_view tra
                             const IndexManifest* manifest) {
   StatusDocument status;
   status.mountpoint = std::string(mount_point);
+  status.mountpoints = {status.mountpoint};
   status.kind = "image";
   status.state = "stopped";
   status.transport = std::string(transport);

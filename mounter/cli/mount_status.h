@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -17,10 +18,12 @@ struct GuardReport {
   GuardStatusBody body;
   std::string mount_point;
   std::string last_error;
-  std::string document;  // Of the worker; empty or unreadable while there is none.
+  std::string document;                        // Of the worker; empty or unreadable while there is none.
+  std::vector<std::string> mount_points = {};  // All; none told by a guard of an earlier version.
 };
 
-/// The whole status of a guarded mount: the worker's part with the guard's on top.
+/// The whole status of a guarded mount: the worker's part with the guard's on top. Of its mount points it is
+/// that of the first one.
 StatusDocument MountStatus(const GuardReport& report);
 
 /// Asks a guard what it knows of its mount. Unavailable: the guard is gone or mute.

@@ -26,12 +26,20 @@ StatusDocument DescribeUnanswered(const ImageMount& mount) {
   return guard ? WithMuteGuard(std::move(status), *guard) : status;
 }
 
+// Whoever looks for a mount point finds an entry of its own.
+void AddEachMountPoint(StatusDocument status, std::vector<StatusDocument>& found) {
+  for (const std::string& mount_point : std::vector<std::string>(status.mountpoints)) {
+    status.mountpoint = mount_point;
+    found.push_back(status);
+  }
+}
+
 std::vector<StatusDocument> FindAll(Console& console) {
   std::vector<StatusDocument> found;
   for (const GuardProcess& guard : FindGuards()) {
     auto status = AskForStatus(guard);
     if (status.ok())
-      found.push_back(*std::move(status));
+      AddEachMountPoint(*status, found);
     else
       console.Warn(status.status().message());
   }
@@ -48,6 +56,7 @@ std::vector<StatusDocument> FindAll(Console& console) {
 absl::StatusOr<StatusDocument> FindOne(const std::string& mount_point) {
   if (const auto guard = FindGuardOf(mount_point)) {
     auto status = AskForStatus(*guard);
+    if (status.ok()) status->mountpoint = mount_point;
     if (status.ok()) return status;
   }
   for (const ImageMount& mount : FindImageMounts()) {

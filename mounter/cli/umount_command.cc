@@ -37,12 +37,12 @@ void Kill(const UniqueFd& process) {
 }
 
 // nullopt: the guard died on the way, or had to.
-std::optional<absl::Status> UmountByGuard(const GuardProcess& guard, const UnmountBody& how,
-                                          Console& console) {
+std::optional<absl::Status> UmountByGuard(const GuardProcess& guard, const std::string& mount_point,
+                                          const UnmountBody& how, Console& console) {
   const UniqueFd process = OpenProcessOf(guard);
   auto channel = ConnectToGuard(guard);
   if (!channel.ok()) return std::nullopt;
-  if (!channel->Send(EncodeMessage(MessageType::kUnmount, how)).ok()) return std::nullopt;
+  if (!channel->Send(EncodeMessage(MessageType::kUnmount, how, {mount_point})).ok()) return std::nullopt;
   Message answer;
   switch (channel->ReceiveWaiting(answer, kAnswerLimitMs)) {
     case Channel::Received::kClosed:
@@ -59,7 +59,7 @@ std::optional<absl::Status> UmountByGuard(const GuardProcess& guard, const Unmou
   }
   const absl::Status status = AnswerOf(answer, console);
   // A text beside success says that the guard goes on for somebody else.
-  if (status.ok() && answer.Strings(1)[0].empty()) {
+  if (status.ok() && answer.BodyAs<ResultBody>().mount_points == 0 && answer.Strings(1)[0].empty()) {
     AwaitExit(process, kExitLimitMs);
     CollectCgroups();
   }
@@ -93,7 +93,7 @@ absl::Status RunUmount(const Arguments& arguments, Console& console) {
   how.lazy = arguments.Has("--lazy") ? 1 : 0;
   how.force = arguments.Has("--force") ? 1 : 0;
   if (const auto guard = FindGuardOf(mount_point)) {
-    if (const auto status = UmountByGuard(*guard, how, console)) return *status;
+    if (const auto status = UmountByGuard(*guard, mount_point, how, console)) return *status;
   }
   for (const ImageMount& mount : FindImageMounts()) {
     if (mount.mount_point != mount_point) continue;

@@ -72,6 +72,7 @@ absl::StatusOr<VolumeRequest> ParseVolumeRequest(const CommandContext& context, 
   spec.options = *options;
   VolumeRequest request;
   request.spec = SerializeVolumeSpec(spec);
+  request.identity = IdentifySource(spec);
   request.options = *std::move(options);
   return request;
 }

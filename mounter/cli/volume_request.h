@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "mounter/base/secret.h"
 #include "mounter/cli/command_context.h"
+#include "mounter/cli/source_identity.h"
 #include "mounter/options/volume_options.h"
 
 namespace bucketvol {
@@ -14,6 +15,7 @@ namespace bucketvol {
 struct VolumeRequest {
   VolumeOptions options;
   Secret spec;  // All of it for the worker, as bytes.
+  SourceIdentity identity;
 };
 
 /// Parses SOURCE and the lists of -o, reads proxy variables and finds credentials. Errors of the words are

@@ -148,12 +148,13 @@ void Worker::KeepIndex(const IndexLease& lease) {
   if (auto kept = lease.KeepUntil(until); !kept.ok()) LogWarning(kept.message());
 }
 
-absl::Status Worker::Serve(ObjectStore& store, const ServedIndex& index, WorkerRole role,
+absl::Status Worker::Serve(BucketStore& store, const ServedIndex& index, WorkerRole role,
                            RequestSlots& slots) {
   const ImageSequence sequence(index.table());
   ThreadPool replies("bv-reply", kReplyThreads);
   Reader reader(store, clock_, reads_, ReaderSettingsOf(options_, memory_.budget),
                 {.replies = &replies, .sequence = &sequence});
+  store.Observe(reader.congestion_observer());
   ImageServer server(index.table(), index.manifest().devices, reader, reads_);
   std::optional<Ticker> ticker;
   ThreadPool timer("timer", 1);
@@ -248,7 +249,7 @@ absl::Status Worker::AnnounceImage(const ServedIndex& index) {
   body.devices = static_cast<uint32_t>(manifest.devices.size());
   body.needs_48bit = manifest.needs_48bit ? 1 : 0;
   std::vector<int> descriptors = index.Legacy();
-  descriptors.insert(descriptors.begin(), index.meta().get());
+  descriptors.insert(descriptors.begin(), {index.meta().get(), index.lease().build_lock().get()});
   const Step sent =
       guard_.SendWaiting(EncodeMessage(MessageType::kImage, body, {index.meta_path()}), descriptors);
   return sent.ok() ? absl::OkStatus() : Failed(sent.failure());

@@ -52,7 +52,7 @@ class Worker {
   absl::Status Work();
   absl::Status Prepare(const VolumeSpec& spec, Message start, RequestSlots& slots);
   /// Serves once the guard says so.
-  absl::Status Serve(ObjectStore& store, const ServedIndex& index, WorkerRole role, RequestSlots& slots);
+  absl::Status Serve(BucketStore& store, const ServedIndex& index, WorkerRole role, RequestSlots& slots);
   OrderKeeper::Settings OrdersOf(const ServedIndex& index, WorkerRole role) const;
   absl::StatusOr<ServeOrder> AwaitOrder() ABSL_LOCKS_EXCLUDED(mu_);
   bool HasOrderOrEnded() const ABSL_SHARED_LOCKS_REQUIRED(mu_) { return ended_ || order_.has_value(); }

@@ -32,6 +32,11 @@ Outcome<UniqueFd> WatchSignals() {
   return fd;
 }
 
+ResultCode CodeOf(const Failure& failure) {
+  if (failure.error == EBUSY) return ResultCode::kBusy;
+  return failure.error == EALREADY ? ResultCode::kOwned : ResultCode::kFailed;
+}
+
 // Everything that can be missing is found missing before a long listing.
 Step CheckKernel() {
   RETURN_IF_FAILED(FsContext::Open("erofs"));
@@ -45,10 +50,9 @@ Guard::Guard(Channel control, std::string run_directory)
 
 int Guard::Run() {
   if (auto prepared = Prepare(); !prepared.ok()) {
-    const ResultCode code = prepared.failure().error == EBUSY ? ResultCode::kBusy : ResultCode::kFailed;
     worker_.reset();
     run_directory_.reset();
-    Report(control_, code, prepared.failure().text);
+    Report(control_, CodeOf(prepared.failure()), prepared.failure().text);
     return 1;
   }
   while (phase_ != Phase::kDone) PollOnce();
@@ -62,7 +66,11 @@ Step Guard::Prepare() {
     return Failure{0, "guard was started without a command"};
   }
   const auto body = mount.BodyAs<MountBody>();
-  const std::vector<std::string> strings = mount.Strings(4);
+  const std::vector<std::string> strings = mount.Strings(8);
+  RETURN_IF_FAILED(TakePlace(strings[0], strings[4]));
+  RETURN_IF_FAILED(TakeSource(strings[5]));
+  terms_ = strings[6];
+  credentials_ = strings[7];
   plan_.transport = body.transport;
   plan_.mount_point = strings[0];
   foreground_ = body.foreground != 0;
@@ -81,6 +89,7 @@ Step Guard::Prepare() {
   if (plan_.transport == Transport::kLoop) RETURN_IF_FAILED(CheckLoopControl());
   ASSIGN_OR_FAIL(RunDirectory directory, RunDirectory::Claim(run_path_));
   run_directory_.emplace(std::move(directory));
+  TellClaims();
   spare_ = UniqueFd(fcntl(signals_.get(), F_DUPFD_CLOEXEC, 0));
   if (!foreground_) RETURN_IF_FAILED(run_directory_->RedirectErrors());
   log_check_ = MonotonicMs() + kLogCheckMs;
@@ -133,6 +142,7 @@ void Guard::PollOnce() {
   if (refuser_) OnRefusable();
   clients_.remove_if([](const Client& client) { return !client.channel.open(); });
   OnTime();
+  StartNextJob();
   if (phase_ == Phase::kDetaching) fuse_.mount.Reset();
   if (phase_ == Phase::kEnding) AdvanceEnding();
 }

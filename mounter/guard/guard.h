@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <optional>
 #include <string>
@@ -14,6 +15,8 @@
 #include "mounter/guard/fuse_connection.h"
 #include "mounter/guard/helper_child.h"
 #include "mounter/guard/image_mount.h"
+#include "mounter/guard/lock_file.h"
+#include "mounter/guard/mount_table.h"
 #include "mounter/guard/outcome.h"
 #include "mounter/guard/protocol.h"
 #include "mounter/guard/request_refuser.h"
@@ -25,7 +28,12 @@
 
 namespace bucketvol {
 
-/// Owns the kernel objects of one mount and the worker that serves it, from the command to the last reader.
+/// Owns a source, the kernel objects of its mount and the worker that serves it, from the command to the last
+/// reader.
+///
+/// Two locks that die with it say so: of the source, and of each mount point. Who wants to mount the source
+/// elsewhere joins: the same file system is mounted there too, and the guard lives until the last one is
+/// gone.
 ///
 /// One thread, one poll loop, and no call that may block: what may runs in a helper child. The spec and the
 /// secrets are opaque bytes that it passes to every worker it starts. A worker that dies, or makes no
@@ -51,9 +59,17 @@ class Guard {
     kEnding,     // Everything is being taken down.
     kDone,
   };
-  struct Mounted {
-    uint64_t id = 0;      // Of the mount; may be used again once it is gone,
+  /// Where the image is mounted, or shall be.
+  struct Place {
+    std::string path;
+    std::optional<LockFile> lock;
+    uint64_t id = 0;      // Of the mount, 0 before it is made. May be used again once it is gone,
     uint64_t device = 0;  // so that st_dev is compared too.
+  };
+  struct UnmountOrder {
+    std::string path;
+    int flags = 0;
+    bool force = false;
   };
   struct Client {
     Channel channel;
@@ -62,7 +78,13 @@ class Guard {
     bool wants_credentials = false;
     bool wants_upgrade = false;
     bool wants_revival = false;
+    std::string end_path = {};          // What shall end.
+    std::optional<Place> place = {};    // Waits for its turn to be mounted.
+    std::string credentials = {};       // Of a join or a change of credentials: which ones they are,
+    std::string source_lock = {};       // and whose source they make it.
+    std::string uncommitted_path = {};  // Mounted for this client, which has not yet said that it knows.
   };
+  enum class Job { kAttach, kJoin, kUnmount };
   using Handler = void (Guard::*)();
 
   Step Prepare();
@@ -84,16 +106,45 @@ class Guard {
   void OnHelperEnd();
   void OnAttached(const Message& report);
   void OnUnmounted(const Message& report);
+  void OnUnmountedOne(const UnmountOrder& order, ResultCode code, const std::string& why);
+  void OnAttachedLate(const Message& report);
   void OnConnect();
   void TurnAway();
   void OnClient(Client& client);
+  void OnClientGone(Client& client);
+  void OnUnmountOrder(Client& client, const Message& message);
+  void OnUpgradeOrder(Client& client, const Message& message);
+  void OnRevivalOrder(Client& client, const Message& message);
   void OnSignal();
   void OnMountTableChange();
   void OnTime();
 
+  // Further mount points (guard_joins.cc).
+  void OnJoin(Client& client, const Message& message);
+  void StartJoin(Client& client);
+  void OnJoined(const Message& report);
+  void AnswerJoin(ResultCode code, const std::string& path, const std::string& text);
+  /// Passes on what the worker tells of its work.
+  void TellCommands(MessageType type, const Message& message);
+  /// Sends those away who wait for a mount that is not going to be made.
+  void TurnJoinsAway();
+
+  // What is owned (guard_ownership.cc).
+  Step TakeSource(const std::string& lock);
+  Step TakePlace(const std::string& path, const std::string& lock);
+  static Outcome<std::optional<LockFile>> TakeLock(const std::string& lock, const std::string& what);
+  void TellClaims();
+  /// Forgets what is no longer mounted.
+  void DropGonePlaces();
+  /// From here on another guard may mount the source.
+  void GiveUpOwnership();
+  Place* PlaceAt(const std::string& path);
+  static bool IsIn(const std::vector<MountEntry>& table, const Place& place);
+
   // New credentials (guard_credentials.cc).
   void OnNewCredentials(Client& client, const Message& message);
   void OnCredentialsChecked(const Message& message);
+  void AdoptCredentials(const Client& client);
   void AnswerCredentials(ResultCode code, const std::string& text);
 
   // Workers.
@@ -124,11 +175,22 @@ class Guard {
   std::string StallOf(int64_t now);
 
   // What to do.
-  void StartUnmount(int flags);
-  Step StartUnmountHelper(int flags);
+  /// Begins what waits for the helper.
+  void StartNextJob();
+  void OrderUnmount(UnmountOrder order);
+  void OrderUnmountOfAll();
+  void StartUnmount();
+  Step StartHelper(Job job, const std::vector<int>& keep, int64_t limit_ms, const HelperChild::Work& work);
+  Step StartUnmountHelper(const std::vector<std::string>& paths, int flags);
+  /// Ends the order that is being carried out.
+  void FinishOrder(const UnmountOrder& order, ResultCode code, const std::string& text);
+  void LeaveUnmount();
+  void EndByForce();
   void StartDetaching();
   /// Takes everything down and reports `code` and `text`; the first reason given stands.
   void Stop(ResultCode code, std::string text);
+  /// The same because somebody wanted it: nothing is wrong with the source.
+  void Interrupt(std::string text);
   void AdvanceEnding();
   void AbortConnection();
   void DismissWorker();
@@ -136,7 +198,7 @@ class Guard {
   void Finish();
 
   // Answers.
-  void Report(Channel& to, ResultCode code, const std::string& text);
+  void Report(Channel& to, ResultCode code, const std::string& text) const;
   /// Answers every client that waits for one thing.
   void Answer(bool Client::*wanted, ResultCode code, const std::string& text);
   void AnswerUnmounts(ResultCode code, const std::string& text);
@@ -182,12 +244,18 @@ class Guard {
   int64_t beat_since_ = 0;
   int64_t watched_since_ = 0;              // When the worker was told to serve.
   std::optional<RequestRefuser> refuser_;  // Degraded: there is no worker, and none is on its way.
-  std::optional<HelperChild> helper_;      // Mounts in kAttaching, unmounts in every other phase.
-  bool helper_given_up_ = false;           // It was late, and the connection was aborted for it.
-  std::optional<HelperChild> finishing_;   // Has reported and goes on with what nobody waits for.
-  std::optional<Mounted> image_;
-  int unmount_flags_ = 0;
-  bool unmount_by_force_ = false;
+  std::optional<HelperChild> helper_;
+  Job job_ = Job::kAttach;                // What it does,
+  std::optional<Place> joining_;          // and where, in kJoin.
+  bool helper_given_up_ = false;          // It was late, and the connection was aborted for it.
+  std::optional<HelperChild> finishing_;  // Has reported and goes on with what nobody waits for.
+  std::string terms_;                     // On which the volume is served,
+  std::string credentials_;               // and with which credentials: see MessageType::kJoin.
+  std::vector<LockFile> source_locks_;
+  std::vector<std::string> sources_;
+  std::vector<Place> places_;        // From kAttaching on the first one; empty once nothing is mounted here.
+  std::deque<UnmountOrder> orders_;  // Wait for the helper,
+  std::optional<UnmountOrder> order_;  // and which one is carried out.
 
   std::list<Client> clients_;
   std::string document_;  // The worker's last status document.

@@ -17,9 +17,10 @@ namespace {
 // A healthy worker answers in microseconds.
 constexpr int64_t kStatusLimitMs = 2'000;
 
-std::string EncodeResult(ResultCode code, const std::string& text) {
+std::string EncodeResult(ResultCode code, const std::string& text, size_t mount_points) {
   ResultBody body;
   body.code = code;
+  body.mount_points = static_cast<uint32_t>(mount_points);
   return EncodeMessage(MessageType::kResult, body, {text});
 }
 
@@ -45,34 +46,61 @@ void Guard::TurnAway() {
 void Guard::OnClient(Client& client) {
   Message message;
   const Channel::Received received = client.channel.Receive(message);
-  if (received == Channel::Received::kClosed) return client.channel.Close();
+  if (received == Channel::Received::kClosed) return OnClientGone(client);
   if (received == Channel::Received::kNothing) return;
-  if (message.Is(MessageType::kCredentials)) return OnNewCredentials(client, message);
   if (message.Is(MessageType::kStatus)) {
     client.wants_status = true;
     AskWorkerForStatus();
+  } else if (message.Is(MessageType::kCredentials)) {
+    OnNewCredentials(client, message);
   } else if (message.Is(MessageType::kUnmount)) {
-    client.wants_end = true;
-    const auto body = message.BodyAs<UnmountBody>();
-    unmount_by_force_ |= body.force != 0;
-    StartUnmount(body.lazy != 0 || body.force != 0 ? MNT_DETACH : 0);
+    OnUnmountOrder(client, message);
   } else if (message.Is(MessageType::kUpgrade)) {
-    if (phase_ != Phase::kServing || !upgrade_.empty() || draining_)
-      return Report(client.channel, ResultCode::kBusy, "mount is busy with another change");
-    if (refuser_)
-      return Report(client.channel, ResultCode::kBusy, "mount is degraded: bucketvol mount revives it");
-    client.wants_upgrade = true;
-    Upgrade(message.Strings(1)[0]);
+    OnUpgradeOrder(client, message);
   } else if (message.Is(MessageType::kRevive)) {
-    if (!refuser_) return Report(client.channel, ResultCode::kBusy, "a worker serves already");
-    client.wants_revival = true;
-    const std::vector<std::string> strings = message.Strings(2);
-    Revive(strings[0], strings[1]);
+    OnRevivalOrder(client, message);
+  } else if (message.Is(MessageType::kJoin)) {
+    OnJoin(client, message);
+  } else if (message.Is(MessageType::kCommit)) {
+    client.uncommitted_path.clear();
   }
 }
 
-void Guard::Report(Channel& to, ResultCode code, const std::string& text) {
-  if (auto sent = to.Send(EncodeResult(code, text)); !sent.ok())
+void Guard::OnClientGone(Client& client) {
+  client.channel.Close();
+  if (!client.uncommitted_path.empty()) OrderUnmount({client.uncommitted_path, MNT_DETACH, false});
+}
+
+void Guard::OnUnmountOrder(Client& client, const Message& message) {
+  const auto body = message.BodyAs<UnmountBody>();
+  const std::string path = message.Strings(1)[0];
+  client.wants_end = true;
+  client.end_path = path.empty() ? plan_.mount_point : path;
+  OrderUnmount({client.end_path, body.lazy != 0 || body.force != 0 ? MNT_DETACH : 0, body.force != 0});
+}
+
+void Guard::OnUpgradeOrder(Client& client, const Message& message) {
+  if (phase_ != Phase::kServing || !upgrade_.empty() || draining_)
+    return Report(client.channel, ResultCode::kBusy, "mount is busy with another change");
+  if (refuser_)
+    return Report(client.channel, ResultCode::kBusy, "mount is degraded: bucketvol mount revives it");
+  client.wants_upgrade = true;
+  Upgrade(message.Strings(1)[0]);
+}
+
+void Guard::OnRevivalOrder(Client& client, const Message& message) {
+  if (!refuser_) return Report(client.channel, ResultCode::kBusy, "a worker serves already");
+  client.wants_revival = true;
+  const std::vector<std::string> strings = message.Strings(4);
+  if (!strings[1].empty()) {
+    terms_ = strings[2];
+    credentials_ = strings[3];
+  }
+  Revive(strings[0], strings[1]);
+}
+
+void Guard::Report(Channel& to, ResultCode code, const std::string& text) const {
+  if (auto sent = to.Send(EncodeResult(code, text, places_.size())); !sent.ok())
     GuardLog("warning: result not delivered: " + text);
 }
 
@@ -83,7 +111,6 @@ void Guard::Answer(bool Client::*wanted, ResultCode code, const std::string& tex
 }
 
 void Guard::AnswerUnmounts(ResultCode code, const std::string& text) {
-  unmount_by_force_ = false;
   Answer(&Client::wants_end, code, text);
 }
 
@@ -106,8 +133,10 @@ void Guard::AnswerStatus() {
   body.standby_pid = standby_ ? standby_->pid() : 0;
   body.standby_ready = standby_ready_ ? 1 : 0;
   body.protocol = kProtocol;
-  const std::string reply =
-      EncodeMessage(MessageType::kStatusReply, body, {plan_.mount_point, last_error_, document_});
+  std::vector<std::string_view> strings = {places_.empty() ? plan_.mount_point : places_.front().path,
+                                           last_error_, document_};
+  for (const Place& place : places_) strings.push_back(place.path);
+  const std::string reply = EncodeMessage(MessageType::kStatusReply, body, strings);
   for (Client& client : clients_) {
     if (!client.wants_status) continue;
     client.wants_status = false;

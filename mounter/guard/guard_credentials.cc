@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "mounter/guard/guard.h"
+#include "mounter/guard/guard_log.h"
 #include "mounter/guard/monotonic.h"
 
 namespace bucketvol {
@@ -14,6 +17,9 @@ void Guard::OnNewCredentials(Client& client, const Message& message) {
       return Report(client.channel, ResultCode::kBusy, "credentials are being changed already");
   }
   client.wants_credentials = true;
+  const std::vector<std::string> strings = message.Strings(3);
+  client.credentials = strings[1];
+  client.source_lock = strings[2];
   if (!worker_->channel().Send(EncodePacket(MessageType::kNewCredentials, "", message.payload)).ok())
     AnswerCredentials(ResultCode::kFailed, "worker does not take new credentials now; try again");
 }
@@ -24,12 +30,23 @@ void Guard::OnCredentialsChecked(const Message& message) {
   if (code == ResultCode::kOk) {
     // The next worker begins with them; the one that waits for its turn has the old ones.
     spec_ = SecretPages(strings[1]);
+    for (const Client& client : clients_) {
+      if (client.wants_credentials) AdoptCredentials(client);
+    }
     if (upgrade_.empty() && standby_) {
       DropStandby();
       standby_at_ = MonotonicMs();
     }
   }
   AnswerCredentials(code, strings[0]);
+}
+
+// Who mounts with the new ones shall find this guard.
+void Guard::AdoptCredentials(const Client& client) {
+  credentials_ = client.credentials;
+  if (auto taken = TakeSource(client.source_lock); !taken.ok())
+    return GuardLog("warning: " + taken.failure().text);
+  TellClaims();
 }
 
 void Guard::AnswerCredentials(ResultCode code, const std::string& text) {

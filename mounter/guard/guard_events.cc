@@ -5,6 +5,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "mounter/guard/guard_helpers.h"
 #include "mounter/guard/guard_log.h"
 #include "mounter/guard/monotonic.h"
@@ -44,7 +46,7 @@ void Guard::OnControl() {
 void Guard::OnCommandGone() {
   control_.Close();
   const bool settled = phase_ == Phase::kServing || phase_ == Phase::kDetaching;
-  if (!settled || foreground_) Stop(ResultCode::kFailed, "interrupted");
+  if (!settled || foreground_) Interrupt("interrupted");
 }
 
 void Guard::OnWorkerMessage() {
@@ -54,11 +56,9 @@ void Guard::OnWorkerMessage() {
   if (received == Channel::Received::kNothing) return;
   if (message.Is(MessageType::kCredentialsChecked)) return OnCredentialsChecked(message);
   if (message.Is(MessageType::kProgress)) {
-    if (control_.open())
-      (void)control_.Send(EncodePacket(MessageType::kProgress, message.body, message.payload)).ok();
+    TellCommands(MessageType::kProgress, message);
   } else if (message.Is(MessageType::kWarning)) {
-    if (control_.open())
-      (void)control_.Send(EncodePacket(MessageType::kWarning, message.body, message.payload)).ok();
+    TellCommands(MessageType::kWarning, message);
   } else if (message.Is(MessageType::kImage)) {
     OnImage(std::move(message));
   } else if (message.Is(MessageType::kWorkerFailed)) {
@@ -74,21 +74,18 @@ void Guard::OnWorkerMessage() {
 
 void Guard::OnImage(Message message) {
   if (phase_ != Phase::kBuilding || helper_) return;
-  if (message.descriptors.empty()) return Stop(ResultCode::kFailed, "worker sent no metadata image");
+  if (message.descriptors.size() < 2) return Stop(ResultCode::kFailed, "worker sent no metadata image");
   plan_.devices = message.BodyAs<ImageBody>().devices;
   plan_.meta_path = message.Strings(1)[0];
   auto meta = OpenHere(plan_.meta_path, message.descriptors.front());
   if (!meta.ok()) return Stop(ResultCode::kFailed, meta.failure().text);
   meta_ = std::move(meta.value());
-  message.descriptors.erase(message.descriptors.begin());
+  message.descriptors.erase(message.descriptors.begin(), message.descriptors.begin() + 2);
   legacy_ = std::move(message.descriptors);
   phase_ = Phase::kAttaching;
-  auto helper = HelperChild::Start({meta_.get(), fuse_.mount.get()}, [this](const Channel& parent) {
-    RunAttach(parent, plan_, meta_, fuse_.mount);
-  });
-  if (!helper.ok()) return Stop(ResultCode::kFailed, helper.failure().text);
-  helper_.emplace(std::move(helper.value()));
-  helper_deadline_ = MonotonicMs() + kAttachLimitMs;
+  const auto attach = [this](const Channel& parent) { RunAttach(parent, plan_, meta_, fuse_.mount); };
+  auto started = StartHelper(Job::kAttach, {meta_.get(), fuse_.mount.get()}, kAttachLimitMs, attach);
+  if (!started.ok()) Stop(ResultCode::kFailed, started.failure().text);
 }
 
 void Guard::OnWorkerExit() {
@@ -142,18 +139,15 @@ void Guard::OnHelper() {
     (void)DecodePacket(EncodeMessage(MessageType::kResult, lost, {"helper process ended unexpectedly"}),
                        report);
   }
-  if (phase_ == Phase::kAttaching) return OnAttached(report);
-  if (phase_ == Phase::kEnding && !image_) {
-    // The mount was being made when the end came.
-    const auto body = report.BodyAs<HelperReport>();
-    if (body.code == ResultCode::kOk) image_ = Mounted{body.mount_id, body.device};
-    return;
-  }
-  OnUnmounted(report);
+  if (job_ == Job::kUnmount) return OnUnmounted(report);
+  if (phase_ == Phase::kEnding) return OnAttachedLate(report);
+  return job_ == Job::kAttach ? OnAttached(report) : OnJoined(report);
 }
 
 void Guard::OnHelperLate() {
-  if (!helper_given_up_) {
+  // What is mounted elsewhere too waits for no worker.
+  const bool may_wait = job_ == Job::kAttach || (job_ == Job::kUnmount && places_.size() <= 1);
+  if (may_wait && !helper_given_up_) {
     GuardLog("error: a kernel call takes too long; the FUSE connection is ended");
     last_error_ = "kernel call took too long; reads were given up";
     helper_given_up_ = true;
@@ -163,9 +157,11 @@ void Guard::OnHelperLate() {
   }
   // Not even that helped: leave it to the kernel, and take the mount out of sight at least.
   helper_.reset();
-  if (phase_ == Phase::kServing && unmount_flags_ == 0 && StartUnmountHelper(MNT_DETACH).ok()) return;
-  if (phase_ == Phase::kServing)
-    AnswerUnmounts(ResultCode::kFailed, "umount hangs in the kernel: " + plan_.mount_point);
+  if (job_ == Job::kUnmount && phase_ == Phase::kServing) return LeaveUnmount();
+  if (job_ == Job::kJoin && phase_ == Phase::kServing) {
+    const Place place = *std::exchange(joining_, std::nullopt);
+    AnswerJoin(ResultCode::kFailed, place.path, "mount hangs in the kernel: " + place.path);
+  }
   if (phase_ == Phase::kAttaching) Stop(ResultCode::kFailed, "mount hangs in the kernel");
   if (phase_ == Phase::kEnding) Finish();
 }
@@ -184,35 +180,55 @@ void Guard::OnAttached(const Message& report) {
   if (plan_.devices > 0) fuse_.mount.Reset();
   meta_.Reset();
   if (body.code != ResultCode::kOk) return Stop(ResultCode::kFailed, report.Strings(1)[0]);
-  image_ = Mounted{body.mount_id, body.device};
+  places_.front().id = body.mount_id;
+  places_.front().device = body.device;
   phase_ = Phase::kUncommitted;
   Report(control_, ResultCode::kOk, "");
+}
+
+// The mount was being made when the end came.
+void Guard::OnAttachedLate(const Message& report) {
+  const auto body = report.BodyAs<HelperReport>();
+  if (body.code != ResultCode::kOk) return;
+  if (joining_) places_.push_back(*std::exchange(joining_, std::nullopt));
+  if (places_.empty()) return;
+  places_.back().id = body.mount_id;
+  places_.back().device = body.device;
 }
 
 void Guard::OnUnmounted(const Message& report) {
   const auto body = report.BodyAs<HelperReport>();
   if (phase_ == Phase::kEnding) {
-    if (body.code != ResultCode::kOk) image_.reset();  // Not ours to take down any more, or no longer there.
+    if (body.code != ResultCode::kOk) places_.clear();  // Not ours to take down any more, or no longer there.
     return;
   }
-  if (body.code != ResultCode::kOk && IsMounted()) {
-    const std::string why = body.code == ResultCode::kBusy
-                                ? "mount point is in use: " + plan_.mount_point + " (see who: fuser -vm " +
-                                      plan_.mount_point + "; or umount --lazy)"
-                                : "umount " + plan_.mount_point + ": " + report.Strings(1)[0];
-    return AnswerUnmounts(body.code, why);
+  if (phase_ == Phase::kServing) DropGonePlaces();
+  const UnmountOrder order = *std::exchange(order_, std::nullopt);
+  if (phase_ == Phase::kServing) return OnUnmountedOne(order, body.code, report.Strings(1)[0]);
+  detach_deadline_ = MonotonicMs() + (order.flags == 0 ? kDetachLimitMs : kLazyDetachLimitMs);
+  if (order.force) EndByForce();
+}
+
+// The source is still mounted somewhere: there, if that failed.
+void Guard::OnUnmountedOne(const UnmountOrder& order, ResultCode code, const std::string& why) {
+  if (PlaceAt(order.path) == nullptr) {
+    const bool told = order.force;
+    return FinishOrder(order, ResultCode::kOk,
+                       told ? "open files go on: the source is also mounted at " + places_.front().path : "");
   }
-  detach_deadline_ = MonotonicMs() + (unmount_flags_ == 0 ? kDetachLimitMs : kLazyDetachLimitMs);
-  if (unmount_by_force_) {
-    if (worker_) worker_->Kill();
-    AbortConnection();
-  }
-  StartDetaching();
+  if (code != ResultCode::kBusy)
+    return FinishOrder(order, ResultCode::kFailed, "umount " + order.path + ": " + why);
+  FinishOrder(
+      order, code,
+      "mount point is in use: " + order.path + " (see who: fuser -vm " + order.path + "; or umount --lazy)");
 }
 
 void Guard::StartDetaching() {
   phase_ = Phase::kDetaching;
   progress_check_ = MonotonicMs();
+  orders_.clear();
+  TurnJoinsAway();
+  GiveUpOwnership();
   // Where nobody serves, nobody elsewhere has anything from going on; and without a worker the end of the
   // connection shows here only.
   if (!worker_ && (refuser_ || fuse_.Ended())) Finish();
@@ -222,13 +238,13 @@ void Guard::OnSignal() {
   signalfd_siginfo signal;
   if (read(signals_.get(), &signal, sizeof signal) != sizeof signal) return;
   if (signal.ssi_signo == SIGHUP || signal.ssi_signo == SIGPIPE) return;
-  if (phase_ < Phase::kServing) return Stop(ResultCode::kFailed, "interrupted by a signal");
-  StartUnmount(MNT_DETACH);
+  if (phase_ < Phase::kServing) return Interrupt("interrupted by a signal");
+  OrderUnmountOfAll();
 }
 
 void Guard::OnMountTableChange() {
-  if (phase_ != Phase::kServing || IsMounted()) return;
-  StartDetaching();
+  // A mount that is being made may need the one that has just gone: its report comes soon.
+  if (phase_ == Phase::kServing && !(helper_ && job_ == Job::kJoin)) DropGonePlaces();
 }
 
 }  // namespace bucketvol

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "mounter/guard/channel.h"
 #include "mounter/guard/image_mount.h"
@@ -22,7 +23,11 @@ struct HelperReport {
 void RunAttach(const Channel& parent, const ImagePlan& plan, const UniqueFd& meta,
                const UniqueFd& fuse_mount);
 
-/// Unmounts what is at a mount point and reports. `flags`: those of umount2.
-void RunUnmount(const Channel& parent, const std::string& mount_point, int flags);
+/// Mounts again what stands elsewhere (MountAgain) and reports.
+void RunJoin(const Channel& parent, const std::vector<StandingMount>& standing,
+             const std::string& mount_point);
+
+/// Unmounts what is at some mount points and reports the first failure. `flags`: those of umount2.
+void RunUnmount(const Channel& parent, const std::vector<std::string>& mount_points, int flags);
 
 }  // namespace bucketvol

@@ -32,6 +32,7 @@ constexpr int64_t kShortestCheckMs = 250;
 
 std::vector<int> NumbersOf(const std::vector<UniqueFd>& descriptors) {
   std::vector<int> numbers;
+  numbers.reserve(descriptors.size());
   for (const UniqueFd& fd : descriptors) numbers.push_back(fd.get());
   return numbers;
 }

@@ -126,13 +126,28 @@ Step ListRoot(const UniqueFd& mount) {
   return Nothing{};
 }
 
-Step Identify(const UniqueFd& mount, MountedImage& image) {
+// `mount`: also one that is attached nowhere.
+Outcome<StandingMount> Identify(const UniqueFd& mount, const std::string& path) {
   struct statx info;
   if (statx(mount.get(), "", AT_EMPTY_PATH, STATX_MNT_ID, &info) != 0)
     return SystemFailure(errno, "stat the image");
-  image.mount_id = info.stx_mnt_id;
-  image.device = gnu_dev_makedev(info.stx_dev_major, info.stx_dev_minor);
-  return Nothing{};
+  return StandingMount{path, info.stx_mnt_id, gnu_dev_makedev(info.stx_dev_major, info.stx_dev_minor)};
+}
+
+bool IsAt(const StandingMount& wanted, const UniqueFd& root) {
+  const auto found = Identify(root, "");
+  return found.ok() && found.value().id == wanted.id && found.value().device == wanted.device;
+}
+
+Outcome<UniqueFd> CloneMount(const UniqueFd& root) {
+  UniqueFd mount(
+      open_tree(root.get(), "", AT_EMPTY_PATH | OPEN_TREE_CLONE | static_cast<unsigned>(OPEN_TREE_CLOEXEC)));
+  if (!mount.valid()) return SystemFailure(errno, "clone the mount");
+  mount_attr attributes = {};
+  attributes.propagation = MS_PRIVATE;
+  if (mount_setattr(mount.get(), "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0)
+    return SystemFailure(errno, "set the mount apart");
+  return mount;
 }
 
 }  // namespace
@@ -147,9 +162,24 @@ Outcome<MountedImage> MountImage(const ImagePlan& plan, const UniqueFd& meta, co
     ASSIGN_OR_FAIL(mount, MountOverFiles(plan, fuse_mount));
   }
   RETURN_IF_FAILED(ListRoot(mount));
-  RETURN_IF_FAILED(Identify(mount, image));
+  ASSIGN_OR_FAIL(const StandingMount made, Identify(mount, plan.mount_point));
+  image.mount_id = made.id;
+  image.device = made.device;
   RETURN_IF_FAILED(AttachMount(mount, plan.mount_point));
   return image;
+}
+
+Outcome<StandingMount> MountAgain(const std::vector<StandingMount>& standing,
+                                  const std::string& mount_point) {
+  for (const StandingMount& one : standing) {
+    const UniqueFd root(open(one.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!root.valid() || !IsAt(one, root)) continue;
+    ASSIGN_OR_FAIL(const UniqueFd mount, CloneMount(root));
+    ASSIGN_OR_FAIL(StandingMount made, Identify(mount, mount_point));
+    RETURN_IF_FAILED(AttachMount(mount, mount_point));
+    return made;
+  }
+  return Failure{0, "other file systems are mounted over every mount point of the source"};
 }
 
 void TuneRequests(const std::vector<LoopDevice>& loops) {

@@ -36,6 +36,18 @@ struct MountedImage {
 /// /dev/fuse, so that the connection can be aborted under it.
 Outcome<MountedImage> MountImage(const ImagePlan& plan, const UniqueFd& meta, const UniqueFd& fuse_mount);
 
+/// A mount that stands somewhere.
+struct StandingMount {
+  std::string path;
+  uint64_t id = 0;
+  uint64_t device = 0;
+};
+
+/// Mounts at `mount_point` what stands at one of `standing`, the first that can be reached: mounts laid over
+/// it may hide one. The new mount is a peer of none: what is mounted below one does not appear in the other.
+/// Asks no server.
+Outcome<StandingMount> MountAgain(const std::vector<StandingMount>& standing, const std::string& mount_point);
+
 /// Sets the request size of the devices. Takes about 15 ms each, so that it is for after the mount.
 void TuneRequests(const std::vector<LoopDevice>& loops);
 

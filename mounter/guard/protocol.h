@@ -24,9 +24,10 @@ namespace bucketvol {
 
 enum class MessageType : uint16_t {
   // Command line -> guard, on the inherited socket.
-  kMount = 1,   // MountBody; strings: mount point, worker program, spec (holds secrets), directories of the
-                // worker's
-                // cgroup (JoinDirectories)
+  // MountBody; strings: mount point, worker program, spec (holds secrets), directories of the worker's cgroup
+  // (JoinDirectories), lock files of the mount point and of the source (empty: none), terms and credentials
+  // (see kJoin)
+  kMount = 1,
   kCommit = 2,  // The result was seen: from now on the mount stays when the command line goes away.
 
   // Guard -> command line.
@@ -34,14 +35,24 @@ enum class MessageType : uint16_t {
   kResult = 17,    // ResultBody; strings: text
 
   // Any client -> guard, on the socket of the run directory.
-  kStatus = 32,       // no body
-  kUnmount = 33,      // UnmountBody
-  kUpgrade = 34,      // strings: worker program; answered by kResult
-  kRevive = 35,       // strings: worker program, spec (empty: as before); answered by kResult
-  kCredentials = 40,  // strings: spec of which the credentials count (secret); answered by kResult
+  kStatus = 32,   // no body
+  kUnmount = 33,  // UnmountBody; strings: mount point (empty: the first one)
+  kUpgrade = 34,  // strings: worker program; answered by kResult
+  kRevive = 35,   // strings: worker program, spec (empty: as before), its terms and credentials; answered by
+                  // kResult
+  kCredentials =
+      40,  // strings: spec of which the credentials count (secret), what kJoin says of them, the lock
+           // file of the source with them; answered by kResult
+  // Mounts the source at a further mount point. Strings: mount point, its lock file, the terms on which the
+  // volume is served, and what tells one set of credentials from another (no secret). Both are compared by
+  // their bytes. Answered by kProgress, kWarning and kResult, upon which the client says kCommit or goes
+  // away;
+  // a channel that closes without an answer: the guard ends, try again.
+  kJoin = 41,
 
   // Guard -> client.
-  kStatusReply = 48,  // GuardStatusBody; strings: mount point, last error, the worker's document (JSON)
+  kStatusReply = 48,  // GuardStatusBody; strings: mount point, last error, the worker's document (JSON), then
+                      // every mount point
 
   // Guard -> worker, on descriptor 3 of the worker.
   kStart = 64,  // StartBody; strings: spec, path of the metadata image; descriptors: the request slots, then
@@ -52,8 +63,9 @@ enum class MessageType : uint16_t {
   kNewCredentials = 72,  // strings: as in kCredentials
 
   // Worker -> guard (and kProgress).
-  kImage = 80,  // ImageBody; strings: path of the metadata image; descriptors: the metadata image, then
-                // what its successors shall get
+  kImage = 80,  // ImageBody; strings: path of the metadata image; descriptors: the metadata image, a lock
+                // that keeps others from replacing it until the guard has opened it, then what its successors
+                // shall get
   kWorkerFailed = 81,        // ResultBody; strings: text
   kWorkerStatusReply = 82,   // WorkerStatusBody; strings: the document (JSON)
   kSessionEnded = 83,        // The kernel closed the FUSE connection: nothing is mounted any more.
@@ -91,11 +103,22 @@ struct ProgressBody {
       0;  // 1: the keys are those of another mount, which builds the index that this one awaits.
 };
 
-enum class ResultCode : uint32_t { kOk = 0, kFailed = 1, kUsage = 2, kBusy = 3 };
+enum class ResultCode : uint32_t {
+  kOk = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kBusy = 3,
+  // Of kMount:
+  kOwned = 4,  // Another guard has the source.
+  // Of kJoin:
+  kOtherTerms = 5,  // Strings: text, the terms here.
+  kOtherCredentials = 6,
+  kDegraded = 7,  // kRevive comes first.
+};
 
 struct ResultBody {
   ResultCode code = ResultCode::kOk;
-  uint32_t padding = 0;
+  uint32_t mount_points = 0;  // After kUnmount: those at which the guard goes on.
 };
 
 struct UnmountBody {
@@ -107,7 +130,8 @@ struct UnmountBody {
 /// never answer.
 inline constexpr uint32_t kProtocolUpgrade = 2;      // kUpgrade, kRevive
 inline constexpr uint32_t kProtocolCredentials = 3;  // kCredentials
-inline constexpr uint32_t kProtocol = kProtocolCredentials;
+inline constexpr uint32_t kProtocolJoin = 4;         // kJoin
+inline constexpr uint32_t kProtocol = kProtocolJoin;
 
 enum class MountState : uint32_t { kBuilding = 0, kReady = 1, kDegraded = 2, kStopped = 3 };
 

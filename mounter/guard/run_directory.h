@@ -3,12 +3,14 @@
 #include <string>
 
 #include "mounter/base/unique_fd.h"
+#include "mounter/guard/claims.h"
+#include "mounter/guard/lock_file.h"
 #include "mounter/guard/outcome.h"
 
 namespace bucketvol {
 
-/// What a guard keeps on disk while it runs: a directory of its own with its control socket, its lock and its
-/// log. The destructor removes all of it. One guard per mount point and run directory: the lock says which.
+/// What a guard keeps on disk while it runs: a directory of its own with its control socket, its claims, its
+/// log, and a lock that says that it lives. The destructor removes all of it.
 class RunDirectory {
  public:
   /// `path`: made if missing, mode 0700. A directory that a dead guard left is taken over.
@@ -23,6 +25,9 @@ class RunDirectory {
   RunDirectory& operator=(RunDirectory&&) = delete;
   ~RunDirectory();
 
+  /// Tells what the guard owns.
+  Step Tell(const Claims& claims) const { return WriteClaims(path_, claims); }
+
   /// The socket's path for clients.
   static std::string SocketIn(const std::string& path) { return path + "/control"; }
   const UniqueFd& listener() const { return listener_; }
@@ -33,17 +38,14 @@ class RunDirectory {
   void BoundLog(uint64_t limit);
 
  private:
-  RunDirectory(std::string path, UniqueFd lock, UniqueFd listener)
+  RunDirectory(std::string path, LockFile lock, UniqueFd listener)
       : path_(std::move(path)), lock_(std::move(lock)), listener_(std::move(listener)) {}
   std::string LogPath() const { return path_ + "/log"; }
 
   std::string path_;
-  UniqueFd lock_;  // Invalid once moved from.
+  LockFile lock_;
   UniqueFd listener_;
   UniqueFd log_;
 };
-
-/// Makes a directory and its missing parents, mode 0700 (0755 for parents).
-Step MakePrivateDirectory(const std::string& path);
 
 }  // namespace bucketvol

@@ -13,6 +13,7 @@ constexpr double kNearlyAlways = 0.999;
 constexpr double kTailSamples = 200;
 // What is not spent adds up: slow requests come in bursts.
 constexpr double kMostSpendable = 16;
+constexpr double kKeptForReaders = 4;
 // A verdict counts half as much after 64 others.
 constexpr double kVerdictDecay = 0.98923;
 // One slow request among few is no outage.
@@ -97,8 +98,9 @@ absl::Duration HedgePolicy::LookInterval() const {
   return std::clamp(slow_first_byte_ / 8, kShortestLook, kLongestLook);
 }
 
-bool HedgePolicy::Spend() {
-  if (outage() || spendable_ < 1) return false;
+bool HedgePolicy::Spend(GetPurpose purpose) {
+  const double kept = purpose == GetPurpose::kDemand ? 0 : kKeptForReaders;
+  if (outage() || spendable_ < 1 + kept) return false;
   spendable_ -= 1;
   return true;
 }

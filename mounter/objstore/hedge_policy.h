@@ -6,6 +6,7 @@
 
 #include "absl/time/time.h"
 #include "mounter/objstore/duration_histogram.h"
+#include "mounter/objstore/object_store.h"
 
 namespace bucketvol {
 
@@ -63,8 +64,9 @@ class HedgePolicy {
   /// How often to look at GETs under way, for limits to be kept by about an eighth.
   absl::Duration LookInterval() const;
 
-  /// Takes one second request from the budget: false when there is none, or in an outage.
-  bool Spend();
+  /// Takes one second request from the budget: false when there is none, or in an outage. Some of it is kept
+  /// for what readers wait for.
+  bool Spend(GetPurpose purpose);
   bool outage() const;
 
  private:

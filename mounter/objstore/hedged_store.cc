@@ -258,8 +258,8 @@ std::shared_ptr<HedgedStore::Leg> HedgedStore::Call::HelpLocked(HedgePolicy& pol
     stalled.push_back(leg);
   }
   if (newer_ || !older_ || older_->dropped || older_->stalled || cancelled_) return nullptr;
-  if (request_.if_match.empty() || request_.CurrentPurpose() != GetPurpose::kDemand) return nullptr;
-  if (!policy.IsSlow(older_->progress, now) || !policy.Spend()) return nullptr;
+  if (request_.if_match.empty() || !policy.IsSlow(older_->progress, now)) return nullptr;
+  if (!policy.Spend(request_.CurrentPurpose())) return nullptr;
   newer_ = std::make_shared<Leg>(shared_from_this(), ByteRange{position_, request_.range.end}, now);
   newer_->for_silence = policy.IsSilent(older_->progress, now);
   return newer_;

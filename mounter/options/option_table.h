@@ -39,6 +39,7 @@ struct OptionRow {
   std::string default_text = {};  // Shown in place of the field's own default where that says nothing.
   bool identity = false;         // Tells which bucket or whose credentials: two different values are refused.
   bool seen = false;             // Changes what a mount shows: part of SourceOptionsKey.
+  bool own = false;              // Does not matter to others that are served by the same worker.
   bool may_hold_secret = false;  // The value is never repeated in a message.
 
   /// The name under which the value is kept: two rows with one setting must agree.

@@ -278,6 +278,17 @@ std::string SourceOptionsKey(const VolumeOptions& options) {
   return key;
 }
 
+std::map<std::string, std::string> ServingOptions(const VolumeOptions& options) {
+  VolumeOptions plain = options;
+  if (plain.transport == TransportKind::kAuto) plain.transport = TransportKind::kLoop;
+  if (plain.index_fs == IndexFs::kAuto) plain.index_fs = IndexFs::kErofs;
+  std::map<std::string, std::string> serving;
+  for (const OptionRow& row : OptionTable()) {
+    if (row.is_setting() && !row.seen && !row.identity && !row.own) serving[row.name] = row.value.show(plain);
+  }
+  return serving;
+}
+
 std::string DescribeOptions(const VolumeOptions& options) {
   std::vector<std::string> parts;
   const VolumeOptions defaults;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,11 @@ absl::StatusOr<VolumeOptions> ParseVolumeOptions(const std::optional<Source>& so
 /// The options that change what a mount shows, as text: equal exactly when an index made with one set of
 /// options may serve the other. Lines "name=value" of the table's rows marked `seen`.
 std::string SourceOptionsKey(const VolumeOptions& options);
+
+/// The options that change how a mount is served, but not what it shows, by name: all that are neither part
+/// of SourceOptionsKey nor of the credentials nor `own` in the table. Who joins a mount must agree on them.
+/// Two words for the same thing have one value.
+std::map<std::string, std::string> ServingOptions(const VolumeOptions& options);
 
 /// "name=value, …" of every option that differs from its default, for the log.
 std::string DescribeOptions(const VolumeOptions& options);

@@ -49,12 +49,14 @@ void AppendIndexRows(std::vector<OptionRow>& table) {
        .section = kSection,
        .help = "use an index on disk up to this age at a first mount; 0 lists again",
        .value = TimeValue(absl::ZeroDuration(), absl::Hours(24) * 36'500, &VolumeOptions::index_max_age),
-       .kinds = OptionKinds::kImage});
+       .kinds = OptionKinds::kImage,
+       .own = true});
   table.push_back({.name = "list_streams",
                    .section = kSection,
                    .help = "most list requests in flight; auto adapts between 16 and 128",
                    .value = CountValue("auto", 1, 1024, &VolumeOptions::list_streams),
-                   .kinds = OptionKinds::kImage});
+                   .kinds = OptionKinds::kImage,
+                   .own = true});
 }
 
 void AppendNodeRows(std::vector<OptionRow>& table) {
@@ -68,7 +70,8 @@ void AppendNodeRows(std::vector<OptionRow>& table) {
                    .section = kSection,
                    .help = "where control sockets are kept",
                    .value = PathValue("DIR", &VolumeOptions::run_dir),
-                   .use = OptionUse::kCommandLine});
+                   .use = OptionUse::kCommandLine,
+                   .own = true});
   table.push_back({.name = "log_level",
                    .section = kSection,
                    .help = "least important messages that are logged",
@@ -139,7 +142,8 @@ void AppendContentRows(std::vector<OptionRow>& table) {
   table.push_back({.name = "allow_other",
                    .section = kSection,
                    .help = "let all users in; an image always does",
-                   .value = FlagValue(&VolumeOptions::allow_other)});
+                   .value = FlagValue(&VolumeOptions::allow_other),
+                   .own = true});
   table.push_back({.name = "allow_empty",
                    .section = kSection,
                    .help = "mount although no key begins with path",
@@ -193,7 +197,8 @@ void AppendMountRows(std::vector<OptionRow>& table) {
                    .section = kSection,
                    .help = "read-only, which an image always is",
                    .value = FlagValue(&VolumeOptions::read_only),
-                   .use = OptionUse::kWords});
+                   .use = OptionUse::kWords,
+                   .own = true});
   table.push_back(
       {.name = "rw",
        .section = kSection,

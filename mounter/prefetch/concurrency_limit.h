@@ -21,9 +21,15 @@ enum class Urgency { kDemand, kPrefetch };
 
 enum class FetchOutcome {
   kOk,
-  kThrottled,           // Too many requests.
-  kBandwidthThrottled,  // Too many bytes.
-  kError,               // Anything else, and cancelled: tells nothing about the link.
+  kError,  // Cancelled, too: tells nothing about the link.
+};
+
+/// What the service says of the load, in any of its answers.
+enum class LoadSignal {
+  kTooManyRequests,  // Per second.
+  kTooManyBytes,     // Per second.
+  kTooManyAtATime,   // Requests that are open.
+  kHeldBack,         // It delayed an answer on purpose.
 };
 
 /// Measures the way to one endpoint and says how much may be fetched ahead at a time.
@@ -31,8 +37,10 @@ enum class FetchOutcome {
 /// Prefetch has a limit in requests, which matters for small objects, and one in bytes, which matters for
 /// large ones. The limit in requests doubles per round trip until the endpoint throttles; it is cut to 0.7
 /// then, and grows slowly (by its square root) from there. The limit in bytes grows while throughput does,
-/// and is cut to 0.7 when bandwidth is throttled or when the first bytes take twice as long as they used to
-/// and nothing is gained. Fetches that readers wait for are never held back below the hard cap.
+/// and is cut to 0.7 when bandwidth is throttled or when nothing is gained although the first bytes take
+/// twice as long as they used to, or the service says that it holds answers back. Fetches that readers wait
+/// for are never held back below the hard cap, which is lowered only when the service says that too many
+/// requests are open: to 0.7 of those, and back by its square root.
 ///
 /// Not thread-safe. Time is passed in and does not go back.
 class ConcurrencyLimit {
@@ -60,11 +68,15 @@ class ConcurrencyLimit {
     FetchOutcome outcome = FetchOutcome::kOk;
   };
   void OnDone(const End& end, absl::Duration now);
+  /// The service speaks of the load, be it in an answer that is asked for again elsewhere.
+  void OnSignal(LoadSignal signal, absl::Duration now);
 
   LinkEstimate link() const;
   uint64_t prefetch_requests_limit() const;
   uint64_t prefetch_bytes_limit() const;
   uint64_t requests_in_flight() const;
+  /// The hard cap.
+  uint64_t requests_limit() const;
 
  private:
   class Impl;

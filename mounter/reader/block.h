@@ -21,9 +21,10 @@ struct PendingRead;
 
 /// One GET, as the blocks it fills see it.
 struct FetchHandle {
-  ByteRange range;                     // Of the object.
-  Urgency urgency = Urgency::kDemand;  // Guarded by the lock of the object.
-  std::optional<Urgency> counted_as;   // In the concurrency limit; guarded by the lock of the scheduler.
+  ByteRange range;                             // Of the object.
+  Urgency urgency = Urgency::kDemand;          // Guarded by the lock of the object.
+  SharedPurpose purpose{GetPurpose::kDemand};  // The same, for the store.
+  std::optional<Urgency> counted_as;  // In the concurrency limit; guarded by the lock of the scheduler.
   std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
 };
 

@@ -128,6 +128,7 @@ CachedObject::Runs CachedObject::ClaimLocked(ByteRange range, Urgency urgency, u
       runs.push_back({std::make_shared<FetchHandle>(), {}});
       runs.back().fetch->range = {block->range.begin, block->range.begin};
       runs.back().fetch->urgency = urgency;
+      if (urgency == Urgency::kPrefetch) runs.back().fetch->purpose.Set(GetPurpose::kPrefetch);
     }
     runs.back().fetch->range.end = block->range.end;
     block->fetch = runs.back().fetch;
@@ -155,6 +156,7 @@ void CachedObject::WaitLocked(const std::shared_ptr<PendingRead>& read, Joined& 
       block->waiters.push_back({read, needed});
       ++missing;
       if (std::exchange(block->fetch->urgency, Urgency::kDemand) == Urgency::kPrefetch) {
+        block->fetch->purpose.Set(GetPurpose::kDemand);
         joined.raised.push_back(block->fetch);
       }
     }

@@ -20,6 +20,7 @@ GetRequest Fetch::Request() const {
   request.if_match = object_->id().etag;
   request.object_size = object_->id().size;
   request.cancellation = run_.fetch->cancellation;
+  request.purpose = {run_.fetch, &run_.fetch->purpose};
   return request;
 }
 

@@ -4,21 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "mounter/objstore/store_error.h"
-
 namespace bucketvol {
-namespace {
-
-FetchOutcome OutcomeOf(const absl::Status& status) {
-  if (status.ok()) return FetchOutcome::kOk;
-  const std::optional<StoreError> error = StoreErrorOf(status);
-  if (!error.has_value() || !error->throttled) return FetchOutcome::kError;
-  // https://www.alibabacloud.com/help/en/oss/developer-reference/error-code: DownloadTrafficRateLimitExceeded
-  const bool bandwidth = error->code.find("Traffic") != std::string::npos;
-  return bandwidth ? FetchOutcome::kBandwidthThrottled : FetchOutcome::kThrottled;
-}
-
-}  // namespace
 
 FetchScheduler::FetchScheduler(ObjectStore& store, BlockTier* tier, MemoryTier& memory, const Clock& clock,
                                Fetch::Owner& owner, const Settings& settings)
@@ -63,8 +49,9 @@ void FetchScheduler::StartDemand(const std::shared_ptr<CachedObject>& object, Ca
   StartWaiting();
 }
 
-std::shared_ptr<Fetch> FetchScheduler::NextWaiting(bool& may_exceed) const {
+std::shared_ptr<Fetch> FetchScheduler::NextWaiting(bool& may_exceed) {
   absl::MutexLock lock(&mu_);
+  signals_->PassOn(limit_, clock_.Elapsed());
   if (waiting_.empty() || !limit_.MayStart(Urgency::kDemand, waiting_.front()->size())) return nullptr;
   const uint64_t used = memory_.budget().used() + waiting_.front()->charge();
   may_exceed = running_ == 0 || used <= memory_.budget().limit() + settings_.beyond_memory;
@@ -123,6 +110,7 @@ void FetchScheduler::DropQueued(CachedObject& object, absl::Span<const ByteRange
 
 bool FetchScheduler::TakeQueued(PrefetchQueue::Item& item) {
   absl::MutexLock lock(&mu_);
+  signals_->PassOn(limit_, clock_.Elapsed());
   pump_again_ = false;
   if (waiting_.empty()) {
     if (std::optional<PrefetchQueue::Item> next = queue_.Take()) {
@@ -224,7 +212,7 @@ void FetchScheduler::Retire(Fetch& fetch, const absl::Status& status) {
   end.bytes = fetch.size();
   end.received = progress.received;
   end.transfer = progress.received > 0 ? now - progress.first_byte : absl::ZeroDuration();
-  end.outcome = OutcomeOf(status);
+  end.outcome = status.ok() ? FetchOutcome::kOk : FetchOutcome::kError;
   {
     absl::MutexLock lock(&mu_);
     const std::optional<Urgency> counted =

@@ -15,6 +15,7 @@
 #include "mounter/objstore/object_store.h"
 #include "mounter/prefetch/concurrency_limit.h"
 #include "mounter/reader/fetch.h"
+#include "mounter/reader/load_signals.h"
 #include "mounter/reader/prefetch_queue.h"
 #include "mounter/reader/tier_lookups.h"
 
@@ -69,12 +70,14 @@ class FetchScheduler {
   uint64_t bytes_in_flight() const { return bytes_in_flight_.load(std::memory_order_relaxed); }
   size_t fetches_in_flight() const;
   LinkEstimate link() const;
+  /// Hears what the store is told of the load. May be kept for longer than this.
+  const std::shared_ptr<LoadSignals>& load_signals() const { return signals_; }
 
  private:
   void Launch(const std::shared_ptr<Fetch>& fetch);
   void GoOn(const std::shared_ptr<Fetch>& fetch);
   void StartWaiting();
-  std::shared_ptr<Fetch> NextWaiting(bool& may_exceed) const;
+  std::shared_ptr<Fetch> NextWaiting(bool& may_exceed);
   bool TakeWaiting(const std::shared_ptr<Fetch>& fetch);
   bool ReserveDemand(uint64_t bytes, bool may_exceed, Reservation& out);
   bool TakeQueued(PrefetchQueue::Item& item);
@@ -91,6 +94,7 @@ class FetchScheduler {
   TierLookups lookups_;
   std::atomic<uint64_t> bytes_in_flight_{0};
   std::atomic<bool> starved_{false};
+  const std::shared_ptr<LoadSignals> signals_ = std::make_shared<LoadSignals>();
 
   mutable absl::Mutex mu_;  // Leaf.
   ConcurrencyLimit limit_ ABSL_GUARDED_BY(mu_);

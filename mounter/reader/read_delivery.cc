@@ -18,6 +18,12 @@ bool IsStale(const absl::Status& status) {
   return absl::IsNotFound(status) && !(error.has_value() && error->code == "NoSuchBucket");
 }
 
+/// Whether the object is in an archive: its bytes cannot be had before somebody restores it.
+bool IsArchived(const absl::Status& status) {
+  const std::optional<StoreError> error = StoreErrorOf(status);
+  return error.has_value() && error->code == "InvalidObjectState";
+}
+
 uint64_t& OriginOf(const PendingRead::Part& part, ReadOrigin& origin) {
   if (part.was_ready) return origin.memory;
   return part.block->from_tier ? origin.disk : origin.store;
@@ -84,6 +90,7 @@ absl::Status Reader::Core::Explain(const ObjectId& id, const absl::Status& statu
 void Reader::Core::FailFetch(const Fetch& fetch, const absl::Status& status) {
   const ObjectId& id = fetch.object()->id();
   const absl::Status explained = Explain(id, status);
+  if (IsStale(status) || IsArchived(status)) scheduler_.DropQueued(*fetch.object(), {{0, id.size}});
   if (IsStale(status)) {
     LeaveMemory(fetch.object()->DropReady());
     if (stale_.Mark(id, explained)) {
@@ -91,6 +98,11 @@ void Reader::Core::FailFetch(const Fetch& fetch, const absl::Status& status) {
       errors_.Keep(explained);
       LogWarning(explained.message(),
                  "; its reads fail until the index is refreshed or the volume mounted again");
+    }
+  } else if (IsArchived(status)) {
+    if (stale_.Mark(id, explained)) {
+      errors_.Keep(explained);
+      LogWarning(explained.message());
     }
   } else if (!absl::IsCancelled(status)) {
     errors_.Note(explained);

@@ -25,6 +25,9 @@ Reader::Memory Reader::memory() const {
   return {memory.budget().limit(), memory.budget().used(), memory.mapped_bytes()};
 }
 size_t Reader::fetches_in_flight() const { return core_->scheduler().fetches_in_flight(); }
+std::shared_ptr<CongestionObserver> Reader::congestion_observer() const {
+  return core_->scheduler().load_signals();
+}
 std::string Reader::last_error() const { return core_->errors().last(); }
 
 }  // namespace bucketvol

@@ -15,6 +15,7 @@
 #include "mounter/base/clock.h"
 #include "mounter/base/executor.h"
 #include "mounter/cache/block_tier.h"
+#include "mounter/objstore/congestion.h"
 #include "mounter/objstore/object_store.h"
 #include "mounter/prefetch/concurrency_limit.h"
 #include "mounter/prefetch/object_order.h"
@@ -137,6 +138,9 @@ class Reader {
   Memory memory() const;
   /// GETs in flight.
   size_t fetches_in_flight() const;
+  /// Hears what the store is told of the load, for less to be asked of it at a time. May be kept for longer
+  /// than the reader.
+  std::shared_ptr<CongestionObserver> congestion_observer() const;
   /// The last error of a fetch, for the status document; empty when there was none.
   std::string last_error() const;
 

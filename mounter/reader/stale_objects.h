@@ -12,8 +12,9 @@
 
 namespace bucketvol {
 
-/// Remembers objects that are no longer the version that was indexed, so that each is logged once and its
-/// reads do not cost a request each: the kernel repeats a failed read page by page.
+/// Remembers objects whose bytes cannot be had, because they are no longer the version that was indexed or
+/// are archived, so that each is logged once and its reads do not cost a request each: the kernel repeats a
+/// failed read page by page.
 ///
 /// Thread-safe. Remembers a bounded number; beyond it an object may be counted and logged again.
 class StaleObjects {

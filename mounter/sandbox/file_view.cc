@@ -115,8 +115,8 @@ absl::Status ShowLibraries(MountTree& tree) {
   for (const char* path : kLibraryDirectories) {
     char target[256];
     const ssize_t size = readlink(path, target, sizeof target);
-    const absl::Status status = size > 0 ? tree.Link(path, std::string(target, static_cast<size_t>(size)))
-                                         : tree.Show(path, kLibraries);
+    absl::Status status = size > 0 ? tree.Link(path, std::string(target, static_cast<size_t>(size)))
+                                   : tree.Show(path, kLibraries);
     if (!status.ok() && !absl::IsNotFound(status)) return status;
   }
   return absl::OkStatus();
@@ -132,7 +132,7 @@ absl::Status BuildView(const SandboxSettings& settings) {
   const Plan plan = PlanOf(settings);
   ASSIGN_OR_RETURN(MountTree tree, MountTree::Make());
   for (const auto& [path, attributes] : plan.places()) {
-    const absl::Status status = tree.Show(path, attributes);
+    absl::Status status = tree.Show(path, attributes);
     const bool must_be_there = (attributes & MOUNT_ATTR_RDONLY) == 0 && attributes != kDevice;
     if (!status.ok() && (must_be_there || !absl::IsNotFound(status))) return status;
   }

@@ -3,7 +3,7 @@
 namespace bucketvol {
 
 std::shared_ptr<Heart> Heart::Start(RequestSlots& slots, Executor& timer) {
-  const std::shared_ptr<Heart> heart(new Heart(slots, timer));
+  std::shared_ptr<Heart> heart(new Heart(slots, timer));
   heart->Beat();
   return heart;
 }

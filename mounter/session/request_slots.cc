@@ -183,6 +183,7 @@ std::vector<uint32_t> RequestSlots::Taken() const {
   }
   std::sort(found.begin(), found.end());
   std::vector<uint32_t> taken;
+  taken.reserve(found.size());
   for (const auto& [unique, index] : found) taken.push_back(index);
   return taken;
 }

@@ -21,8 +21,8 @@ BUCKETVOL_JSON(StatusDocument::Read, requests, bytes, from_memory, from_disk, fr
 BUCKETVOL_JSON(StatusDocument::Memory, budget, used, limit, charged, peak, kills)
 BUCKETVOL_JSON(StatusDocument::Cpu, limit, used_seconds, throttled_seconds)
 BUCKETVOL_JSON(StatusDocument::Cache, dir, capacity, used)
-BUCKETVOL_JSON(StatusDocument, source, mountpoint, kind, state, transport, index_fs, pid, worker_restarts,
-               index, store, read, memory, cpu, cache, last_error)
+BUCKETVOL_JSON(StatusDocument, source, mountpoint, mountpoints, kind, state, transport, index_fs, pid,
+               worker_restarts, index, store, read, memory, cpu, cache, last_error)
 
 #undef BUCKETVOL_JSON
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -78,10 +79,11 @@ struct StatusDocument {
 
   std::string source;  // "oss://bucket/path"
   std::string mountpoint;
-  std::string kind;       // image, fuse
-  std::string state;      // ready, building, degraded, stopped
-  std::string transport;  // loop, file
-  std::string index_fs;   // erofs, ext4
+  std::vector<std::string> mountpoints;  // All of the source, in the order in which they came.
+  std::string kind;                      // image, fuse
+  std::string state;                     // ready, building, degraded, stopped
+  std::string transport;                 // loop, file
+  std::string index_fs;                  // erofs, ext4
   Processes pid;
   uint64_t worker_restarts = 0;
   Index index;

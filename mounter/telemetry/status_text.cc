@@ -108,6 +108,9 @@ std::string StatusDocument::ToText() const {
   Lines lines;
   lines.Add("source", Printable(source));
   lines.Add("mounted at", Printable(mountpoint));
+  for (const std::string& other : mountpoints) {
+    if (other != mountpoint) lines.Add("", "and at ", Printable(other));
+  }
   lines.Add("state", state);
   std::string how = kind;
   if (!index_fs.empty()) absl::StrAppend(&how, ", ", index_fs);

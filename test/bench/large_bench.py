@@ -16,25 +16,30 @@ TENSOR = 3 * MIB
 # another stream begins with its first window.
 WINDOW_MIB = 64
 FIRST_WINDOW_MIB = 4
+POD = 512 * MIB  # A memory limit of the reader's own: the page cache is charged to it, and its pages are used again.
 TEN_STREAMS = {False: 100 * MIB, True: 400 * MIB}  # By `long`.
 
 
-def dd(path, *flags):
+def dd(path, *flags, cgroup=None):
     """Reads a file with dd; as `observe` wants it."""
     begin = time.monotonic()
-    subprocess.run(["dd", f"if={path}", "of=/dev/null", "bs=1M", *flags], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(["dd", f"if={path}", "of=/dev/null", "bs=1M", *flags], check=True, stderr=subprocess.DEVNULL,
+                   preexec_fn=cgroup.join if cgroup else None)
     return os.stat(path).st_size, time.monotonic() - begin, {}
 
 
 def stream(bench):
     spec = big_spec(bench.long)
-    with bench.served(spec, "oss") as (server, ours):
+    with bench.served(spec, "oss") as (server, ours), rig.Cgroup(POD) as pod:
         keys = bench.keys(spec)
+        whole = [(0, 0, 0, None)]
         reads = {
             "dd bs=1M": lambda: dd(os.path.join(ours.directory, keys[0])),
-            "256 KiB buffered": lambda: bench.load.read(ours.directory, keys, "--block", "256KiB", accesses=[(0, 0, 0, None)]),
-            "O_DIRECT 1 MiB": lambda: bench.load.read(ours.directory, keys, "--block", "1MiB", "--style", "direct",
-                                                      accesses=[(0, 0, 0, None)]),
+            "dd bs=1M in a pod of 512 MiB": lambda: dd(os.path.join(ours.directory, keys[0]), cgroup=pod),
+            "256 KiB buffered": lambda: bench.load.read(ours.directory, keys, "--block", "256KiB", accesses=whole),
+            "256 KiB buffered in a pod of 512 MiB": lambda: bench.load.read(ours.directory, keys, "--block", "256KiB", accesses=whole,
+                                                                            cgroup=pod),
+            "O_DIRECT 1 MiB": lambda: bench.load.read(ours.directory, keys, "--block", "1MiB", "--style", "direct", accesses=whole),
         }
         for name, read in reads.items():
             yield from stream_rows(bench, f"stream: {name}: ", bench.repeat(server, ours, read))

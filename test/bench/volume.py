@@ -135,22 +135,22 @@ class Loader:
     def __init__(self, bin_dir):
         self._program = os.path.join(os.path.dirname(os.path.abspath(bin_dir)), "bench", "read_load")
 
-    def run(self, directory, files, *flags, accesses=None):
-        """`accesses`: (reader, file, offset, length) each; length None is to the end of the file. Errors of reading are in
-        the result; anything else is raised."""
+    def run(self, directory, files, *flags, accesses=None, cgroup=None):
+        """`accesses`: (reader, file, offset, length) each; length None is to the end of the file. The readers join `cgroup`.
+        Errors of reading are in the result; anything else is raised."""
         with tempfile.TemporaryDirectory(prefix="bucketvol-bench-") as scratch:
             command = [self._program, "--directory", directory, "--files", _write(scratch, "files", files), *map(str, flags)]
             if accesses is not None:
                 lines = [f"{reader} {file} {offset} {'-' if length is None else length}" for reader, file, offset, length in accesses]
                 command += ["--accesses", _write(scratch, "accesses", lines)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+            done = subprocess.run(command, stdout=subprocess.PIPE, check=False, preexec_fn=cgroup.join if cgroup else None)
         if done.returncode not in (0, 1):
             raise RuntimeError(f"{' '.join(command)}: exit {done.returncode}")
         return json.loads(done.stdout)
 
-    def read(self, directory, files, *flags, accesses=None):
+    def read(self, directory, files, *flags, accesses=None, cgroup=None):
         """As `observe` wants it."""
-        load = self.run(directory, files, *flags, accesses=accesses)
+        load = self.run(directory, files, *flags, accesses=accesses, cgroup=cgroup)
         if load["errors"] or load["mismatches"]:
             raise RuntimeError(f"errors {load['errors']}, wrong reads {load['mismatches']}")
         return load["bytes"], load["seconds"], load

@@ -38,33 +38,57 @@ namespace content_internal {
 inline constexpr uint64_t kStep =
     0x9e3779b97f4a7c15u;  // Odd: seed + n × step visits every 64-bit value once.
 
+// By reference: how wide vectors are passed depends on the target.
 template <typename Word>
-inline Word Scramble(Word x) {
+[[gnu::always_inline]] inline void Scramble(Word& x) {
   x ^= x >> 29;
   x ^= x << 17;
-  return x;
 }
 
-inline uint64_t WordAt(uint64_t seed, uint64_t index) { return Scramble(seed + index * kStep); }
+inline uint64_t WordAt(uint64_t seed, uint64_t index) {
+  uint64_t word = seed + index * kStep;
+  Scramble(word);
+  return word;
+}
 
-// Two words at a time, the vector every 64-bit target has; four of them in flight.
 using TwoWords = uint64_t __attribute__((vector_size(16)));
+using FourWords = uint64_t __attribute__((vector_size(32)));
 
-inline void FillWords(uint64_t seed, uint64_t index, char* out, size_t words) {
-  const uint64_t first = seed + index * kStep;
-  TwoWords lane[4];
-  for (uint64_t i = 0; i < 4; ++i) lane[i] = TwoWords{first + 2 * i * kStep, first + (2 * i + 1) * kStep};
-  for (; words >= 8; words -= 8, out += 64, index += 8) {
-    for (int i = 0; i < 4; ++i) {
-      const TwoWords bytes = Scramble(lane[i]);
-      std::memcpy(out + 16 * i, &bytes, 16);
-      lane[i] += 8 * kStep;
+// Four vectors at a time, which processors do beside each other.
+template <typename Vector>
+[[gnu::always_inline]] inline void FillVectors(uint64_t seed, uint64_t index, char* out, size_t words) {
+  constexpr size_t kWords = 4 * sizeof(Vector) / 8;
+  uint64_t first[kWords];
+  for (size_t i = 0; i < kWords; ++i) first[i] = seed + (index + i) * kStep;
+  Vector lane[4];
+  std::memcpy(lane, first, sizeof(lane));
+  for (; words >= kWords; words -= kWords, index += kWords) {
+    for (int i = 0; i < 4; ++i, out += sizeof(Vector)) {
+      Vector bytes = lane[i];
+      Scramble(bytes);
+      std::memcpy(out, &bytes, sizeof(Vector));
+      lane[i] += kWords * kStep;
     }
   }
   for (; words > 0; --words, out += 8, ++index) {
     const uint64_t word = WordAt(seed, index);
     std::memcpy(out, &word, 8);
   }
+}
+
+#ifdef __x86_64__
+[[gnu::target("avx2")]] inline void FillWordsAvx2(uint64_t seed, uint64_t index, char* out, size_t words) {
+  FillVectors<FourWords>(seed, index, out, words);
+}
+inline bool HasAvx2() { return __builtin_cpu_supports("avx2") != 0; }
+#else
+inline void FillWordsAvx2(uint64_t, uint64_t, char*, size_t) {}
+inline bool HasAvx2() { return false; }
+#endif
+
+// Every 64-bit target has vectors of two words.
+inline void FillWords(uint64_t seed, uint64_t index, char* out, size_t words) {
+  return HasAvx2() ? FillWordsAvx2(seed, index, out, words) : FillVectors<TwoWords>(seed, index, out, words);
 }
 
 }  // namespace content_internal

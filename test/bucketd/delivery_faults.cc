@@ -59,6 +59,10 @@ std::optional<ErrorKind> ErrorOf(FaultKind kind) {
       return ErrorKind::kInternal;
     case FaultKind::kDenied:
       return ErrorKind::kAccessDenied;
+    case FaultKind::kBandwidth:
+      return ErrorKind::kTrafficLimit;
+    case FaultKind::kTooManyOpen:
+      return ErrorKind::kActiveRequestLimit;
     case FaultKind::kExpiredToken:
       return ErrorKind::kExpiredToken;
     case FaultKind::kSkewed:

@@ -17,6 +17,14 @@ TEST_F(ServiceTest, ErrorFaultsSpeakTheDialect) {
   EXPECT_EQ(Get().status, 200);
 }
 
+TEST_F(ServiceTest, LimitsOfTheAccountSpeakTheDialect) {
+  service_.Config("fault=kind=bandwidth,count=2\nfault=kind=too-many-open,count=2");
+  EXPECT_EQ(CodeOf(Get(Oss())), "503 DownloadTrafficRateLimitExceeded");
+  EXPECT_EQ(CodeOf(Get()), "503 SlowDown");
+  EXPECT_EQ(CodeOf(Get(Oss())), "503 ActiveRequestLimitExceeded");
+  EXPECT_EQ(CodeOf(Get()), "503 SlowDown");
+}
+
 TEST_F(ServiceTest, TruncateAndResetCutTheBody) {
   service_.Config("fault=kind=truncate,count=1\nfault=kind=reset,count=1");
   const HttpAnswer cut = Get();

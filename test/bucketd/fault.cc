@@ -19,6 +19,8 @@ constexpr absl::string_view kWords[] = {"op", "key", "rate", "kind", "count", "q
 constexpr std::pair<absl::string_view, FaultKind> kKinds[] = {{"503", FaultKind::kUnavailable},
                                                               {"500", FaultKind::kInternalError},
                                                               {"403", FaultKind::kDenied},
+                                                              {"bandwidth", FaultKind::kBandwidth},
+                                                              {"too-many-open", FaultKind::kTooManyOpen},
                                                               {"expired-token", FaultKind::kExpiredToken},
                                                               {"skewed", FaultKind::kSkewed},
                                                               {"html", FaultKind::kHtml},

@@ -23,6 +23,8 @@ enum class FaultKind {
   kUnavailable,     // 503: SlowDown.
   kInternalError,   // 500: InternalError.
   kDenied,          // 403: AccessDenied.
+  kBandwidth,       // 503: DownloadTrafficRateLimitExceeded (S3: SlowDown).
+  kTooManyOpen,     // 503: ActiveRequestLimitExceeded (S3: SlowDown).
   kExpiredToken,    // The dialect's answer to an expired session token.
   kSkewed,          // 403: RequestTimeTooSkewed.
   kTooMany,         // 503 of qps=N.

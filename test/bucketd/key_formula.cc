@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "test/bucketd/content.h"
 #include "test/bucketd/text.h"
 
@@ -114,8 +115,8 @@ KeyFormula::Place KeyFormula::WriteDirectory(uint64_t index, char* out) const {
 
 KeyFormula::Place KeyFormula::WriteSkewed(uint64_t index, char* out) const {
   if (index >= skew_begin_ && index < skew_end_) {
-    std::memcpy(out, "data/", 5);
-    return {index - skew_begin_, out + 5};
+    constexpr absl::string_view kDirectory = "data/";
+    return {index - skew_begin_, std::copy(kDirectory.begin(), kDirectory.end(), out)};
   }
   const bool before = index < skew_begin_;
   const uint64_t local = before ? index : index - skew_end_;

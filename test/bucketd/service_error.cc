@@ -200,6 +200,12 @@ constexpr Row kRows[] = {
     {ErrorKind::kTooManyRequests,
      {503, "TotalQpsLimitExceeded", "The total QPS of your account exceeds the limit.", "0001-00000504"},
      {503, "SlowDown", "Please reduce your request rate.", ""}},
+    {ErrorKind::kTrafficLimit,
+     {503, "DownloadTrafficRateLimitExceeded", "The download traffic of your account exceeds the limit.", ""},
+     {503, "SlowDown", "Please reduce your request rate.", ""}},
+    {ErrorKind::kActiveRequestLimit,
+     {503, "ActiveRequestLimitExceeded", "The active requests of your account exceed the limit.", ""},
+     {503, "SlowDown", "Please reduce your request rate.", ""}},
 };
 
 }  // namespace

@@ -61,6 +61,8 @@ enum class ErrorKind {
   kInternal,
   kSlowDown,
   kTooManyRequests,
+  kTrafficLimit,
+  kActiveRequestLimit,
 };
 
 struct ServiceError {

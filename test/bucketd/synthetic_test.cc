@@ -130,6 +130,19 @@ TEST(ContentTest, AnyRangeIsPartOfTheWhole) {
   }
 }
 
+TEST(ContentTest, VectorsOfEveryWidthAgree) {
+  for (size_t words = 0; words < 40; ++words) {
+    std::vector<uint64_t> narrow(words), wide(words), one_by_one(words);
+    for (size_t i = 0; i < words; ++i) one_by_one[i] = content_internal::WordAt(42, 3 + i);
+    content_internal::FillVectors<content_internal::TwoWords>(42, 3, reinterpret_cast<char*>(narrow.data()),
+                                                              words);
+    content_internal::FillVectors<content_internal::FourWords>(42, 3, reinterpret_cast<char*>(wide.data()),
+                                                               words);
+    EXPECT_EQ(narrow, one_by_one) << words;
+    EXPECT_EQ(wide, one_by_one) << words;
+  }
+}
+
 TEST(ContentTest, OtherObjectsAndBlocksDiffer) {
   std::set<std::string> blocks;
   for (uint64_t seed = 0; seed < 10; ++seed) {

@@ -35,11 +35,9 @@ TEST(MountPointTest, TakesDirectoriesOnly) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("does not exist")));
 }
 
-TEST(MountPointTest, RunDirectoriesDifferByMountPoint) {
-  EXPECT_EQ(RunDirectoryOf("/run/bucketvol", "/mnt/a"), RunDirectoryOf("/run/bucketvol", "/mnt/a"));
-  EXPECT_NE(RunDirectoryOf("/run/bucketvol", "/mnt/a"), RunDirectoryOf("/run/bucketvol", "/mnt/b"));
-  EXPECT_THAT(RunDirectoryOf("/run/bucketvol", "/mnt/a"),
-              ::testing::MatchesRegex("/run/bucketvol/[0-9a-f]+"));
+TEST(MountPointTest, EachGuardHasARunDirectoryOfItsOwn) {
+  EXPECT_NE(NewRunDirectory("/run/bucketvol"), NewRunDirectory("/run/bucketvol"));
+  EXPECT_THAT(NewRunDirectory("/run/bucketvol"), ::testing::MatchesRegex("/run/bucketvol/[0-9a-f]{16}"));
 }
 
 }  // namespace

@@ -50,6 +50,13 @@ TEST(MountStatusTest, WithoutAWorkersWordTheFieldsAreThere) {
   }
 }
 
+TEST(MountStatusTest, AGuardThatNamesNoMountPointsHasOne) {
+  GuardReport report = Report();
+  EXPECT_THAT(MountStatus(report).mountpoints, ::testing::ElementsAre("/mnt"));
+  report.mount_points = {"/mnt", "/other"};
+  EXPECT_THAT(MountStatus(report).mountpoints, ::testing::ElementsAre("/mnt", "/other"));
+}
+
 TEST(MountStatusTest, UsageOfACgroupIsAdded) {
   StatusDocument status;
   status.memory.limit = 7;

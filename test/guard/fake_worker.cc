@@ -148,7 +148,8 @@ class FakeWorker {
     // A body without its last field.
     const std::string_view body(reinterpret_cast<const char*>(&image), offsetof(ImageBody, needs_48bit));
     if (Has("older")) packet = EncodePacket(MessageType::kImage, body, JoinStrings({words_["meta"]}));
-    (void)channel_.Send(packet, {meta.get(), meta.get(), data_.get()}).ok();
+    const int lock = meta.get();  // Any descriptor: the guard closes it.
+    (void)channel_.Send(packet, {meta.get(), lock, meta.get(), data_.get()}).ok();
   }
 
   bool OnMessage() {

@@ -157,6 +157,23 @@ TEST_F(ImageServerTest, OneChangedObjectFailsTheReadsThatTouchItOnly) {
   EXPECT_EQ(Read(device, intact).bytes, index_.Device(device).substr(intact.begin, intact.size()));
 }
 
+// The parts that were there stand where they came from, and not in what the kernel got.
+TEST_F(ImageServerTest, OfARequestThatFailsThePartsAreCountedByOrigin) {
+  const auto [device, range] = RangeOver(2);
+  const ObjectExtent first = **index_.table().Find(device, range.begin);
+  const ObjectExtent second = **index_.table().Find(device, first.offset + first.size);
+  store_.Put(second.key, FakeObject{.etag = "another", .size = second.size});
+  EXPECT_FALSE(Read(device, range).error.ok());
+  EXPECT_EQ(metrics_.requests, 1u);
+  EXPECT_EQ(metrics_.errors, 1u);
+  EXPECT_EQ(metrics_.from_store, first.size);
+  EXPECT_EQ(metrics_.bytes, 0u);
+  EXPECT_EQ(metrics_.padding, 0u);
+  EXPECT_FALSE(Read(device, range).error.ok());
+  EXPECT_EQ(metrics_.from_memory, first.size);
+  EXPECT_EQ(metrics_.bytes, 0u);
+}
+
 TEST_F(ImageServerTest, CountsWhatItServes) {
   const auto [device, range] = RangeOver(2);
   Read(device, range);

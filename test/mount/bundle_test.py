@@ -15,14 +15,15 @@ class BundleTest(rig.MountTest):
         super().setUp()
         self.put("file", b"content")
         self.put("other", b"other content")
+        self.put("dir/file", b"content")
         self.installed = os.path.join(self.dir, "installed")
         os.makedirs(self.installed)
         for name in ("bucketvol", "bucketvol-guard"):
             shutil.copy(os.path.join(rig.BIN, name), self.installed)
         self.bundle = self.state + "/bundle/"
 
-    def mount_installed(self, mountpoint=None, **popen):
-        command = [self.installed + "/bucketvol", "mount", "s3://b", mountpoint or self.mountpoint, "-o", self.options()]
+    def mount_installed(self, mountpoint=None, source="s3://b", **popen):
+        command = [self.installed + "/bucketvol", "mount", source, mountpoint or self.mountpoint, "-o", self.options()]
         result = subprocess.run(command, capture_output=True, text=True, env=self.environment, check=False, **popen)
         self.assertEqual((result.returncode, result.stderr), (0, ""), result)
 
@@ -87,12 +88,12 @@ class BundleTest(rig.MountTest):
         first = self.bundles()
         second_mount = os.path.join(self.dir, "mnt2")
         os.makedirs(second_mount)
-        self.mount_installed(second_mount)
+        self.mount_installed(second_mount, "s3://b/dir")
         self.assertEqual(self.bundles(), first)
         self.run_bucketvol("umount", second_mount)
         with open(self.installed + "/bucketvol", "ab") as file:
             file.write(b"another version")
-        self.mount_installed(second_mount)
+        self.mount_installed(second_mount, "s3://b/dir")
         both = self.bundles()
         self.assertEqual(len(both), 2)
         self.assertTrue(first < both)

@@ -1,11 +1,13 @@
 """A mounted bucket against its source."""
 import errno
+import glob
 import hashlib
 import mmap
 import os
 import random
 import subprocess
 import unittest
+import urllib.request
 
 import rig
 
@@ -142,6 +144,29 @@ class ContentTest(rig.MountTest):
         self.assertEqual(status["read"]["stale_objects"], 2)
         self.assertNotEqual(status["last_error"], "")
         self.umount()
+
+    def test_an_archived_object_is_an_error_of_that_file_only(self):
+        os.makedirs(os.path.join(self.root, "b"))
+        server = self.serve_root()
+        self.put("kept", b"kept" * 1000)
+        self.put_by_http(server, "cold", b"cold" * 30_000, "Archive")
+        self.mount("oss://b")
+        server.reset()
+        with self.assertRaises(OSError) as caught:
+            self.read("cold")
+        self.assertEqual(caught.exception.errno, errno.EIO)
+        self.assertEqual(self.read("kept"), b"kept" * 1000)
+        self.assertEqual(server.requests("GET"), 2)
+        self.assertIn("restore it first", self.status()["last_error"])
+        self.assertEqual(self.status()["read"]["stale_objects"], 0)
+        lines = [line for path in glob.glob(self.dir + "/run/*/log") for line in open(path) if "b/cold" in line]
+        self.assertEqual(len(lines), 1, lines)
+        self.umount()
+
+    def put_by_http(self, server, key, content, storage_class):
+        request = urllib.request.Request(f"{server.url}/b/{key}", data=content, method="PUT",
+                                         headers={"x-oss-storage-class": storage_class})
+        urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=rig.LIMIT).close()
 
     def test_keys_that_are_no_file_names_are_counted_and_warned_of(self):
         server = self.serve("--synthetic", "b:keys=10,per-dir=10,size=1KB")

@@ -24,7 +24,7 @@ class GetFaultsTest(rig.MountTest):
             self.put(name, content)
         self.server = self.serve_root()
 
-    def read_all(self):
+    def read_all(self, readers=READERS):
         """What some readers at once get of each file: its bytes, or an errno."""
         names, found = queue.SimpleQueue(), {}
         for name in self.content:
@@ -40,12 +40,12 @@ class GetFaultsTest(rig.MountTest):
                     found[name] = self.read(name)
                 except OSError as error:
                     found[name] = error.errno
-        readers = [threading.Thread(target=work, daemon=True) for _ in range(READERS)]
-        for reader in readers:
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(readers)]
+        for reader in threads:
             reader.start()
-        for reader in readers:
+        for reader in threads:
             reader.join(rig.LIMIT)
-        self.assertFalse(any(reader.is_alive() for reader in readers), "a reader hangs")
+        self.assertFalse(any(reader.is_alive() for reader in threads), "a reader hangs")
         return found
 
     def read_through(self, fault, *options):
@@ -87,6 +87,23 @@ class GetFaultsTest(rig.MountTest):
 
     def test_more_requests_than_the_service_takes(self):
         self.assertOnlyDelays("qps=30")
+
+    def test_less_bandwidth_than_is_asked_for(self):
+        self.assertOnlyDelays("rate=0.1,kind=bandwidth")
+
+    def test_more_open_requests_than_the_service_takes(self):
+        """Fewer are open from then on, however many readers there are."""
+        self.server = self.serve("--synthetic", "b:keys=200,per-dir=200,size=4KB,name-bytes=10")
+        self.mount("oss://b", "directMode=true")
+        names = sorted(os.fsdecode(name) for name in self.tree())
+        self.content = dict.fromkeys(names[:64])
+        self.server.config("first-byte=200ms\nfault=op=GET,count=1,kind=too-many-open")
+        self.read_all(readers=64)
+        self.content = dict.fromkeys(names[64:128])
+        self.server.reset()
+        self.assertEqual([name for name, got in self.read_all(readers=64).items() if isinstance(got, int)], [])
+        self.assertLessEqual(self.server.stats()["in_flight_peak"], 55, "of 64, with the request for this")
+        self.umount()
 
     def test_stall(self):
         self.assertEqual(self.read_through("rate=0.2,kind=stall:500ms"), {})

@@ -61,16 +61,19 @@ def zombies_of(pids):
 
 
 class Traveller(threading.Thread):
-    """Mounts a bucket at one place, verifies, and ends the mount in some way, again and again until told to stop."""
+    """Mounts a bucket at one place, verifies, and ends the mount in some way, again and again until told to stop.
+
+    What it mounts is a source of its own, by the owner of the files, or one that it has at two places."""
 
     def __init__(self, fleet, place, seed, stop):
         super().__init__(daemon=True)
         self.fleet, self.place, self.stop = fleet, place, stop
         self.rng = random.Random(seed)
+        self.owner = f"uid={1000 + seed}"
         self.done = {}
         self.problems = []
         self.ways = (self.by_command, self.by_umount, self.lazily, self.by_force, self.without_guard, self.without_worker,
-                     self.interrupted)
+                     self.interrupted, self.joined)
 
     def run(self):
         while not self.stop.is_set() and not self.problems:
@@ -94,7 +97,8 @@ class Traveller(threading.Thread):
 
     def choose(self):
         self.bucket = self.rng.choice(self.fleet.buckets)
-        return "s3://" + self.bucket, self.place, "-o", self.fleet.options(*self.rng.choice(self.fleet.kinds))
+        self.words = self.fleet.options(self.owner, *self.rng.choice(self.fleet.kinds))
+        return "s3://" + self.bucket, self.place, "-o", self.words
 
     def mount(self):
         self.command("mount", *self.choose())
@@ -104,11 +108,11 @@ class Traveller(threading.Thread):
         with open(os.path.join(self.fleet.expected, self.bucket, name), "rb") as file:
             return file.read()
 
-    def verify(self):
+    def verify(self, place=None):
         """In a process of its own: what is open in this one, others that it starts at that moment hold for a while."""
         name = self.rng.choice(os.listdir(os.path.join(self.fleet.expected, self.bucket)))
         there = os.path.join(self.fleet.expected, self.bucket, name)
-        self.check(subprocess.run(["cmp", os.path.join(self.place, name), there], check=False).returncode == 0,
+        self.check(subprocess.run(["cmp", os.path.join(place or self.place, name), there], check=False).returncode == 0,
                    "wrong bytes in " + name)
 
     def await_end(self):
@@ -179,6 +183,19 @@ class Traveller(threading.Thread):
         os.kill(self.fleet.status_of(self.place)["pid"]["worker"], signal.SIGKILL)
         self.verify()
         self.command("umount", self.place)
+
+    def joined(self):
+        self.mount()
+        beside = self.place + "-beside"
+        os.makedirs(beside, exist_ok=True)
+        self.command("mount", "s3://" + self.bucket, beside, "-o", self.words)
+        first, last = self.rng.sample([self.place, beside], 2)
+        self.command("umount", first, *self.rng.choice([(), ("--lazy",), ("--force",)]))
+        if self.rng.random() < 0.5:
+            os.kill(self.fleet.status_of(last)["pid"]["worker"], signal.SIGKILL)
+        self.verify(last)
+        self.command("umount", last)
+        self.await_end()
 
     def interrupted(self):
         process = self.fleet.start("mount", *self.choose())

@@ -170,6 +170,20 @@ class MountTest(unittest.TestCase):
         out, err = process.communicate(timeout=LIMIT)
         return Result(process.returncode, out, err)
 
+    @staticmethod
+    def apart(*command):
+        """The command in a mount namespace with a /run of its own: its guards and ours do not know of each other."""
+        script = 'mount -t tmpfs none /run && exec "$@"'
+        return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *command]
+
+    def mount_apart(self, source, mountpoint, *more):
+        """Mounts as the only one that has the source; the path by which the mount is seen from here."""
+        command = self.apart(BUCKETVOL, "mount", source, mountpoint, "-o", self.options(*more))
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        guard = json.loads(self.run_bucketvol("status", mountpoint, "--json").out)["pid"]["guard"]
+        return f"/proc/{guard}/root{mountpoint}"
+
     def start_mount(self, source, *more, url=None, flags=()):
         return self.start("mount", source, self.mountpoint, "-o", self.options(*more, url=url), *flags)
 

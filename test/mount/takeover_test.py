@@ -116,8 +116,7 @@ class TakeoverTest(rig.MountTest):
         self.put("a-first", b"x" * 777_777)
         other = os.path.join(self.dir, "other")
         os.mkdir(other)
-        self.assertEqual(self.run_bucketvol("mount", "s3://b", other, "-o", self.options()).code, 0)
-        self.assertIn("a-first", os.listdir(other))
+        self.assertIn("a-first", os.listdir(self.mount_apart("s3://b", other)))
         server.reset()
         for _ in range(2):
             restarts = self.status()["worker_restarts"]
@@ -203,8 +202,8 @@ class TakeoverTest(rig.MountTest):
         self.serve_root()
         beside = os.path.join(self.dir, "beside")
         os.mkdir(beside)
-        state = os.path.join(self.dir, "state-beside")
-        self.assertEqual(self.run_bucketvol("mount", "s3://b", beside, "-o", self.options(f"state_dir={state}")).code, 0)
+        other = self.options("umask=027", f"state_dir={self.dir}/state-beside")
+        self.assertEqual(self.run_bucketvol("mount", "s3://b", beside, "-o", other).code, 0)
         self.mount("s3://b")
         self.await_standby()
         self.replace(os.readlink(f"/proc/{self.worker()}/exe").rsplit("/", 1)[0] + "/bucketvol", "/bin/false")
@@ -300,7 +299,7 @@ class TakeoverTest(rig.MountTest):
         second = os.path.join(self.dir, "second")
         os.mkdir(second)
         options = self.options()
-        script = ("set -e; for at in $2 $3; do $1 mount s3://b $at -o $4; done; $1 status --json; "
+        script = ("set -e; $1 mount s3://b $2 -o $4; $1 mount s3://b/d0 $3 -o $4; $1 status --json; "
                   "$1 upgrade --all; $1 status --json; for at in $2 $3; do $1 umount $at; done")
         done = subprocess.run(["unshare", "--pid", "--mount", "--fork", "--mount-proc", "sh", "-c", script, "sh", rig.BUCKETVOL,
                                self.mountpoint, second, options], capture_output=True, text=True, env=self.environment)

@@ -1,4 +1,4 @@
-"""A mount that needs an index which another mount builds: it says so, and uses that index."""
+"""A mount that needs an index which another mount builds, but cannot join that: it says so, and uses the index."""
 import os
 import pty
 import re
@@ -11,8 +11,8 @@ class WaitingTest(rig.MountTest):
     def start_on_terminal(self, source, mountpoint, options):
         """Starts a mount whose standard error is a terminal; the process and the other side of that."""
         ours, theirs = pty.openpty()
-        process = subprocess.Popen([rig.BUCKETVOL, "mount", source, mountpoint, "-o", options], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=theirs, env=self.environment)
+        process = subprocess.Popen(self.apart(rig.BUCKETVOL, "mount", source, mountpoint, "-o", options),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs, env=self.environment)
         os.close(theirs)
         self.commands.append(process)
         self.addCleanup(os.close, ours)

@@ -78,11 +78,11 @@ TEST_F(HedgePolicyTest, WhatTheMachineItselfDelaysIsNotSlow) {
 TEST_F(HedgePolicyTest, OneInTwentyMayBeSentTwice) {
   Learn(1'000, absl::Milliseconds(35));
   int sent = 0;
-  while (policy_.Spend()) ++sent;
+  while (policy_.Spend(GetPurpose::kDemand)) ++sent;
   EXPECT_EQ(sent, 16);  // What was saved up.
   for (int i = 0; i < 1'000; ++i) {
     policy_.OnBegin();
-    if (policy_.Spend()) ++sent;
+    if (policy_.Spend(GetPurpose::kDemand)) ++sent;
   }
   EXPECT_GE(sent, 16 + 49);
   EXPECT_LE(sent, 16 + 50);
@@ -91,12 +91,12 @@ TEST_F(HedgePolicyTest, OneInTwentyMayBeSentTwice) {
 TEST_F(HedgePolicyTest, AnOutageIsNotHedged) {
   Learn(1'000, absl::Milliseconds(35));
   for (int i = 0; i < 8; ++i) policy_.OnVerdict(true);
-  EXPECT_TRUE(policy_.Spend());  // A tail.
+  EXPECT_TRUE(policy_.Spend(GetPurpose::kDemand));  // A tail.
   for (int i = 0; i < 8; ++i) policy_.OnVerdict(true);
   EXPECT_TRUE(policy_.outage());
-  EXPECT_FALSE(policy_.Spend());
+  EXPECT_FALSE(policy_.Spend(GetPurpose::kDemand));
   for (int i = 0; i < 200; ++i) policy_.OnVerdict(false);
-  EXPECT_TRUE(policy_.Spend());
+  EXPECT_TRUE(policy_.Spend(GetPurpose::kDemand));
 }
 
 TEST_F(HedgePolicyTest, OneSlowRequestAmongFewIsNoOutage) {

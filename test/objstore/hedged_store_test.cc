@@ -172,13 +172,32 @@ TEST_F(HedgedStoreTest, TheFirstMayStillBeFaster) {
   EXPECT_EQ(metrics_.hedges_won, 0u);
 }
 
-TEST_F(HedgedStoreTest, NobodyWaitsForWhatIsFetchedAhead) {
+TEST_F(HedgedStoreTest, WhatIsFetchedAheadLeavesSomeToReaders) {
+  HedgedStore store(inner_, {.outage_share = 1}, gate_, time_, time_, metrics_);
+  for (int i = 0; i < 50; ++i) {  // Two second requests at first, and one for each twenty.
+    RecordingSink sink;
+    store.Get(Request(), &sink);
+    Wait(35);
+    Finish(static_cast<size_t>(i));
+  }
+  base_ = inner_.count();
   purpose_->Set(GetPurpose::kPrefetch);
-  Start();
+  store.Get(Request(), &sink_);
   Wait(500);
-  EXPECT_EQ(sent(), 1u);
+  EXPECT_EQ(sent(), 1u) << "4.55 are left, and 4 of them for readers";
   purpose_->Set(GetPurpose::kDemand);  // A reader has come.
   Wait(20);
+  ASSERT_EQ(sent(), 2u);
+  Finish(1);
+  ExpectWhole();
+  Wait(1);  // The loser ends.
+  store.Close();
+}
+
+TEST_F(HedgedStoreTest, WhereThereIsEnoughWhatIsFetchedAheadIsAskedForAgainToo) {
+  purpose_->Set(GetPurpose::kPrefetch);
+  Start();
+  Wait(140);
   ASSERT_EQ(sent(), 2u);
   Finish(1);
   ExpectWhole();
@@ -253,8 +272,9 @@ TEST_F(HedgedStoreTest, CancellationEndsBoth) {
 }
 
 TEST_F(HedgedStoreTest, AStalledGetIsGivenUpAndItsConnectionWithIt) {
-  purpose_->Set(GetPurpose::kPrefetch);
-  Start();
+  GetRequest request = Request();
+  request.if_match = "";  // It is not asked for twice.
+  store_.Get(std::move(request), &sink_);
   Wait(35);
   Give(0, 400);
   Wait(1'450);

@@ -354,6 +354,19 @@ TEST(SourceOptionsKeyTest, ChangesWithWhatIsSeenAndNothingElse) {
   }
 }
 
+TEST(ServingOptionsTest, HoldsWhatOneWorkerCanHaveOneValueOfOnly) {
+  const auto serving = ServingOptions(*Typed(""));
+  for (const char* words : {"request_rate=5", "state_dir=/x", "transport=file", "resourceLimit=1c1g",
+                            "directMode", "request_timeout=5s", "log_level=debug", "ca_file=/x"}) {
+    EXPECT_NE(ServingOptions(*Typed(words)), serving) << words;
+  }
+  for (const char* words : {"index_max_age=1h", "list_streams=5", "run_dir=/x", "anonymous", "passwd_file=/x",
+                            "transport=loop", "index_fs=erofs", "umask=0"}) {
+    EXPECT_EQ(ServingOptions(*Typed(words)), serving) << words;
+  }
+  EXPECT_EQ(serving.at("transport"), "loop");
+}
+
 TEST(DescribeOptionsTest, ListsWhatDiffersFromTheDefaults) {
   EXPECT_EQ(DescribeOptions(*Typed("umask=077,resourceLimit=2c4g")),
             "bucket=b, path=/p/, url=http://oss-cn-hangzhou-internal.aliyuncs.com:80, region=cn-hangzhou, "

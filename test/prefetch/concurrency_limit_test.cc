@@ -16,11 +16,25 @@ class ConcurrencyLimitTest : public ::testing::Test {
     for (; limit_.MayStart(Urgency::kPrefetch, bytes); ++started) limit_.OnStart(Urgency::kPrefetch, bytes);
     return started;
   }
-  void Finish(int count, uint64_t bytes, FetchOutcome outcome = FetchOutcome::kOk) {
+  void Finish(int count, uint64_t bytes) {
     for (int i = 0; i < count; ++i)
-      limit_.OnDone({Urgency::kPrefetch, bytes, outcome == FetchOutcome::kOk ? bytes : 0,
-                     absl::Milliseconds(100), outcome},
-                    now_);
+      limit_.OnDone({Urgency::kPrefetch, bytes, bytes, absl::Milliseconds(100), FetchOutcome::kOk}, now_);
+  }
+  /// What the service says for a while, with several answers at a time.
+  void Signal(LoadSignal signal, absl::Duration time = absl::ZeroDuration()) {
+    for (const absl::Duration end = now_ + time; now_ <= end; now_ += absl::Milliseconds(500)) {
+      for (int i = 0; i < 10; ++i) limit_.OnSignal(signal, now_);
+    }
+  }
+  /// Starts what readers wait for, as long as it may.
+  int FillDemand() {
+    int started = 0;
+    for (; limit_.MayStart(Urgency::kDemand, kSmall); ++started) limit_.OnStart(Urgency::kDemand, kSmall);
+    return started;
+  }
+  void FinishDemand(int count) {
+    for (int i = 0; i < count; ++i)
+      limit_.OnDone({Urgency::kDemand, kSmall, kSmall, absl::Milliseconds(2), FetchOutcome::kOk}, now_);
   }
 
   absl::Duration now_ = absl::Seconds(1);
@@ -45,18 +59,79 @@ TEST_F(ConcurrencyLimitTest, UnusedLimitDoesNotGrow) {
 TEST_F(ConcurrencyLimitTest, ThrottlingCutsOncePerPauseAndEndsDoubling) {
   for (int i = 0; i < 3; ++i) Finish(Fill(kSmall), kSmall);
   ASSERT_EQ(limit_.prefetch_requests_limit(), 128);
-  Finish(Fill(kSmall), kSmall, FetchOutcome::kThrottled);
+  const int started = Fill(kSmall);
+  Signal(LoadSignal::kTooManyRequests);
   EXPECT_EQ(limit_.prefetch_requests_limit(), 89);
-  Finish(Fill(kSmall), kSmall);
+  Finish(started, kSmall);
   EXPECT_EQ(limit_.prefetch_requests_limit(), 98);  // By the root.
 }
 
 TEST_F(ConcurrencyLimitTest, BandwidthThrottlingCutsBytesNotRequests) {
   const uint64_t requests = limit_.prefetch_requests_limit();
   const uint64_t bytes = limit_.prefetch_bytes_limit();
-  Finish(Fill(kPart), kPart, FetchOutcome::kBandwidthThrottled);
+  const int started = Fill(16 * kPart) + Fill(kPart);
+  Signal(LoadSignal::kTooManyBytes);
+  Finish(started, kPart);
   EXPECT_EQ(limit_.prefetch_requests_limit(), requests);
   EXPECT_NEAR(static_cast<double>(limit_.prefetch_bytes_limit()), 0.7 * static_cast<double>(bytes), 1);
+  EXPECT_EQ(limit_.requests_limit(), 4096);
+}
+
+TEST_F(ConcurrencyLimitTest, ALimitFarAboveWhatIsInUseIsCutFurther) {
+  limit_.OnStart(Urgency::kPrefetch, kPart);
+  Signal(LoadSignal::kTooManyBytes);
+  EXPECT_NEAR(static_cast<double>(limit_.prefetch_bytes_limit()), 0.35 * (256 << 20), 1);
+  Signal(LoadSignal::kTooManyBytes, absl::Seconds(10));
+  EXPECT_EQ(limit_.prefetch_bytes_limit(), kPart) << "a usual part always may be fetched";
+}
+
+// However much readers wait for: that is what the service cannot bear.
+TEST_F(ConcurrencyLimitTest, TooManyOpenRequestsLowerTheHardCap) {
+  for (int i = 0; i < 1'000; ++i) limit_.OnStart(Urgency::kDemand, kSmall);
+  Signal(LoadSignal::kTooManyAtATime);
+  EXPECT_EQ(limit_.requests_limit(), 700);
+  EXPECT_FALSE(limit_.MayStart(Urgency::kDemand, kSmall));
+  FinishDemand(300);
+  EXPECT_FALSE(limit_.MayStart(Urgency::kPrefetch, kSmall));
+  FinishDemand(1);
+  EXPECT_TRUE(limit_.MayStart(Urgency::kDemand, kSmall));
+  FinishDemand(699);
+  Signal(LoadSignal::kTooManyAtATime, absl::Seconds(10));
+  EXPECT_EQ(FillDemand(), 16) << "so many always may be open";
+}
+
+TEST_F(ConcurrencyLimitTest, ALoweredHardCapComesBackByItsRootWhileItIsUsedUp) {
+  for (int i = 0; i < 1'000; ++i) limit_.OnStart(Urgency::kDemand, kSmall);
+  Signal(LoadSignal::kTooManyAtATime);
+  FinishDemand(1'000);
+  const uint64_t unused = limit_.requests_limit();
+  for (int i = 0; i < 2'000; ++i) {
+    limit_.OnStart(Urgency::kDemand, kSmall);
+    FinishDemand(1);
+  }
+  EXPECT_LE(limit_.requests_limit(), unused + 26) << "nobody needed more";
+  const uint64_t before = limit_.requests_limit();
+  FinishDemand(FillDemand());
+  EXPECT_EQ(limit_.requests_limit(), before + 26);
+  for (int i = 0; i < 200; ++i) FinishDemand(FillDemand());
+  EXPECT_EQ(limit_.requests_limit(), 4096);
+}
+
+// More bytes at a time bring nothing: what is held back comes no sooner.
+TEST_F(ConcurrencyLimitTest, WhatTheServiceHoldsBackIsNoReasonToTryMore) {
+  const auto run = [&](bool held_back) {
+    for (int i = 0; i < 20; ++i) {
+      const int started = Fill(kPart);
+      if (held_back) Signal(LoadSignal::kHeldBack);
+      now_ += absl::Milliseconds(25) * started;
+      Finish(started, kPart);
+    }
+    return limit_.prefetch_bytes_limit();
+  };
+  const uint64_t settled = run(false);
+  ASSERT_GT(settled, uint64_t{256} << 20);
+  EXPECT_LT(run(true), settled);
+  EXPECT_EQ(limit_.requests_limit(), 4096);
 }
 
 TEST_F(ConcurrencyLimitTest, BytesGrowWhileThroughputDoes) {

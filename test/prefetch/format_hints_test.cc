@@ -86,6 +86,21 @@ TEST(FormatHints, AFileThatIsNotWhatItsNameSaysCostsNothing) {
   }
 }
 
+TEST(FormatHints, WhatIsTooLongToBeAHeaderOrFooterIsNotFetched) {
+  const std::string json = "{" + std::string(8, ' ');
+  std::string head = SafetensorsHead(json).substr(0, 9);
+  EXPECT_THAT(FormatHints::For("a.safetensors", kSize)->Take({0, 9}, head).ahead,
+              ElementsAre(ByteRange{0, 17}));
+  head.replace(8, 1, "[");
+  EXPECT_THAT(FormatHints::For("a.safetensors", kSize)->Take({0, 9}, head).ahead, IsEmpty());
+  head.replace(0, 9, std::string("\1\0\0\1\0\0\0\0{", 9));  // 16 MiB and a byte.
+  EXPECT_THAT(FormatHints::For("a.safetensors", kSize)->Take({0, 9}, head).ahead, IsEmpty());
+  const ByteRange last{kSize - 8, kSize};
+  EXPECT_THAT(FormatHints::For("a.parquet", kSize)->Take(last, {"\0\0\0\1PAR1", 8}).ahead,
+              ElementsAre(ByteRange{kSize - 16 * kMiB - 8, kSize}));
+  EXPECT_THAT(FormatHints::For("a.parquet", kSize)->Take(last, {"\1\0\0\1PAR1", 8}).ahead, IsEmpty());
+}
+
 TEST(FormatHints, WhatPointsBeyondTheObjectIsNotFetched) {
   EXPECT_THAT(FormatHints::For("a.parquet", kSize)->Take({kSize - 8, kSize}, "\xff\xff\xff\xffPAR1").ahead,
               IsEmpty());

@@ -2,6 +2,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "mounter/base/crc.h"
@@ -109,6 +110,54 @@ TEST_F(ReaderFailuresTest, AChecksumOfTheObjectSaysNothingOfAPart) {
   EXPECT_EQ(read.text(), ContentOf(kLarge, {8 * kMiB, 8 * kMiB + 100}));
 }
 
+// The store repeats what was refused, so that nobody sees an error: the load falls all the same.
+TEST_F(ReaderFailuresTest, WhatTheServiceCannotHaveOpenWaitsHere) {
+  std::vector<ReadOutcome> reads;
+  const auto read = [&](int i) {
+    reads.emplace_back(reader_, ObjectId{absl::StrCat("o", i), "E", 1000}, ByteRange{0, 1});
+  };
+  for (int i = 0; i < 40; ++i) read(i);
+  ASSERT_EQ(store_.count(), 40u);
+  reader_.congestion_observer()->OnCongestion(Congestion::kActiveRequests);
+  read(40);
+  EXPECT_EQ(store_.count(), 40u);
+  for (size_t get = 0; get < 12; ++get) store_.Complete(get);
+  EXPECT_EQ(store_.count(), 40u) << "28 of 40 may be open";
+  store_.Complete(12);
+  ASSERT_EQ(store_.count(), 41u);
+  store_.Complete(40);
+  EXPECT_OK(reads[40].status());
+}
+
+TEST_F(ReaderFailuresTest, WhereBandwidthIsRefusedLessIsFetchedAheadAtATime) {
+  const ObjectId object{"object", "E", uint64_t{1} << 30};
+  ReadMetrics metrics;
+  Reader reader(store_, clock_, metrics, ReaderSettings{.memory_bytes = uint64_t{4} << 30});
+  const auto asked = [&] {
+    uint64_t bytes = 0;
+    for (size_t get = 0; get < store_.count(); ++get) bytes += store_.Remaining(get);
+    return bytes;
+  };
+  reader.Prefetch(object, {0, object.size});
+  EXPECT_GE(asked(), 128 * kMiB) << "16 requests of 8 MiB";
+  reader.congestion_observer()->OnCongestion(Congestion::kBandwidth);
+  for (size_t get = 0; get < 16; ++get) store_.Complete(get);
+  EXPECT_LE(asked(), 90 * kMiB);
+  store_.CancelAll();
+}
+
+TEST(ReaderLifeTest, WhoHearsOfCongestionMayOutliveTheReader) {
+  ManualStore store;
+  FakeClock clock;
+  ReadMetrics metrics;
+  std::shared_ptr<CongestionObserver> observer;
+  {
+    Reader reader(store, clock, metrics, ReaderSettings{});
+    observer = reader.congestion_observer();
+  }
+  observer->OnCongestion(Congestion::kBandwidth);
+}
+
 TEST_F(ReaderFailuresTest, BlocksThatWereCompleteBeforeTheErrorStay) {
   const ReadOutcome failed(reader_, kLarge, {8 * kMiB, 12 * kMiB});
   store_.Send(0, 2 * kMiB + 5);
@@ -209,6 +258,44 @@ TEST_F(ReaderFailuresTest, ADeletedObjectIsStaleButAMissingBucketIsNot) {
                                 StoreError{.http_status = 404, .code = "NoSuchBucket"}));
   EXPECT_THAT(no_bucket.status(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("cannot read")));
   EXPECT_EQ(metrics_.stale_objects, 1u);
+}
+
+// Each part of it would fail in the same way.
+TEST_F(ReaderFailuresTest, OfAChangedObjectNothingMoreIsFetchedAhead) {
+  const ObjectId object{"object", "E", uint64_t{1} << 30};
+  Reader reader(store_, clock_, metrics_, ReaderSettings{.memory_bytes = uint64_t{4} << 30});
+  reader.Prefetch(object, {0, object.size});
+  const size_t sent = store_.count();
+  ASSERT_LT(sent * 8 * kMiB, object.size) << "the rest waits for its turn";
+  for (size_t get = 0; get < sent; ++get)
+    store_.End(get, absl::FailedPreconditionError("PreconditionFailed"));
+  EXPECT_EQ(store_.count(), sent);
+}
+
+TEST_F(ReaderFailuresTest, AnArchivedObjectCostsOneRequestInAWhile) {
+  const auto archived = MakeStoreStatus(absl::StatusCode::kPermissionDenied, "get",
+                                        StoreError{.http_status = 403,
+                                                   .code = "InvalidObjectState",
+                                                   .message = "the object is archived; restore it first"});
+  const auto is_archived =
+      StatusIs(absl::StatusCode::kPermissionDenied,
+               AllOf(HasSubstr("cannot read oss://b/large"), HasSubstr("restore it first")));
+  constexpr ByteRange kMiddle{8 * kMiB, 8 * kMiB + 4096};  // No stream.
+  const ReadOutcome read(reader_, kLarge, kMiddle);
+  store_.End(0, archived);
+  EXPECT_THAT(read.status(), is_archived);
+  EXPECT_THAT(ReadOutcome(reader_, kLarge, {9 * kMiB, 9 * kMiB + 4096}).status(), is_archived);
+  EXPECT_EQ(store_.count(), 1u);
+  EXPECT_EQ(metrics_.stale_objects, 0u) << "it has not changed";
+  const ReadOutcome other(reader_, kSmall, {0, 10});
+  store_.Complete(1);
+  EXPECT_OK(other.status());
+
+  clock_.Advance(absl::Seconds(10));  // Somebody has restored it.
+  const ReadOutcome restored(reader_, kLarge, kMiddle);
+  ASSERT_EQ(store_.count(), 3u);
+  store_.Complete(2);
+  EXPECT_EQ(restored.text(), ContentOf(kLarge, kMiddle));
 }
 
 TEST_F(ReaderFailuresTest, DamagedMemoryIsFetchedAgain) {

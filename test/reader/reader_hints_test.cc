@@ -45,9 +45,10 @@ class ReaderHintsTest : public ::testing::Test {
   }
   ~ReaderHintsTest() override { time_.RunUntilIdle(); }
 
-  std::unique_ptr<Reader> MakeReader(uint64_t memory) {
-    return std::make_unique<Reader>(store_, time_, metrics_,
-                                    ReaderSettings{.bucket_url = "oss://b", .memory_bytes = memory});
+  std::unique_ptr<Reader> MakeReader(uint64_t memory, Caching caching = Caching::kOn) {
+    return std::make_unique<Reader>(
+        store_, time_, metrics_,
+        ReaderSettings{.bucket_url = "oss://b", .caching = caching, .memory_bytes = memory});
   }
   static void Overlay(uint64_t begin, const std::string& bytes, uint64_t offset, absl::Span<char> out) {
     const uint64_t first = std::max(begin, offset);
@@ -150,6 +151,47 @@ TEST_F(ReaderHintsTest, AFileThatIsNotWhatItsNameSaysCostsWhatAnyFileCosts) {
     EXPECT_EQ(cost.bytes, plain.bytes) << key;
     EXPECT_EQ(cost.round_trips, plain.round_trips) << key;
   }
+}
+
+// A member is fetched at its first touch, as far as it goes.
+TEST_F(ReaderHintsTest, AMemberOfAnArchiveIsFetchedAtOnceAndNothingBeyondIt) {
+  const std::vector<uint64_t> members = {0, 100 * kMiB, 105 * kMiB, 200 * kMiB};
+  const uint64_t directory = ZipEnd(0, members).size();
+  const std::string end = ZipEnd(kArchiveBytes - directory, members);
+  const ObjectId archive = Put("model.npz", kArchiveBytes, {{0, "PK\3\4"}, {kArchiveBytes - directory, end}});
+  Read(archive, archive.size - 64 * kKiB, 64 * kKiB);
+  time_.RunUntilIdle();
+  const Cost cost = CostOf([&] {
+    for (uint64_t at = 100 * kMiB; at < 105 * kMiB; at += 128 * kKiB) Read(archive, at, 128 * kKiB);
+  });
+  EXPECT_LE(cost.round_trips, 1);
+  EXPECT_EQ(cost.bytes, 5 * kMiB);
+}
+
+TEST_F(ReaderHintsTest, ALongHeaderOfAModelIsFetchedWithItsLength) {
+  std::string json = "{" + SafetensorsEntry("a", 0, 5 * kMiB) + std::string(6 * kMiB, ' ') + "}";
+  const std::string head = SafetensorsHead(json);
+  const ObjectId model = Put("model.safetensors", kArchiveBytes, {{0, head}});
+  const Cost cost = CostOf([&] {
+    Read(model, 0, 8);
+    for (uint64_t at = 0; at < head.size(); at += 128 * kKiB) Read(model, at, 128 * kKiB);
+  });
+  EXPECT_LE(cost.round_trips, 2);
+}
+
+TEST_F(ReaderHintsTest, WithoutFetchingAheadAFormatTellsNothing) {
+  reader_ = MakeReader(512 * kMiB, Caching::kOff);
+  const std::string head = SafetensorsHead("{" + std::string(2 * kMiB, ' ') + "}");
+  const ObjectId model = Put("model.safetensors", kArchiveBytes, {{0, head}});
+  const ObjectId archive = Put("model.pt", kArchiveBytes, {{0, "PK\3\4"}});
+  const Cost cost = CostOf([&] {
+    for (const ObjectId& object : {model, archive}) {
+      Read(object, 0, 8);
+      Read(object, 50 * kMiB, 4096);
+    }
+  });
+  EXPECT_EQ(cost.requests, 4u);
+  EXPECT_EQ(cost.bytes, 4 * 64 * kKiB);
 }
 
 TEST_F(ReaderHintsTest, TheFooterOfATableComesWithItsEnd) {

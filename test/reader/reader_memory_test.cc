@@ -193,6 +193,64 @@ TEST_F(ReaderMemoryTest, AReaderNeverWaitsBehindWhatIsFetchedAhead) {
   EXPECT_EQ(read.text(), ContentOf(Object(1, kMiB), {0, kMiB}));
 }
 
+// Not even where there is memory for that and not for the reader.
+TEST_F(ReaderMemoryTest, NothingIsFetchedAheadWhileAReaderWaitsForMemory) {
+  std::vector<ReadOutcome> reads;
+  for (int i = 0; i < 7; ++i) reads.emplace_back(reader_, Object(i, kMiB), ByteRange{0, kMiB});
+  const ReadOutcome waiting(reader_, Object(100, 64 * kMiB), {32 * kMiB, 36 * kMiB});
+  ASSERT_EQ(store_.count(), 7u) << "7 MiB and 4 are more than 8 and 2";
+  reader_.Prefetch(Object(50, 1000), {0, 1000});
+  EXPECT_EQ(store_.count(), 7u);
+  for (size_t get = 0; get < 3; ++get) {
+    store_.Complete(get);
+    reads[get].Forget();
+  }
+  ASSERT_GE(store_.count(), 8u);
+  EXPECT_EQ(store_.request(7).range.begin, 32 * kMiB);
+}
+
+TEST_F(ReaderMemoryTest, WhatAStreamLeftBehindIsNotFetchedWhenThereIsMemoryAgain) {
+  std::vector<ReadOutcome> reads;
+  for (int i = 0; i < 8; ++i) reads.emplace_back(reader_, Object(i, kMiB), ByteRange{0, kMiB});
+  const ReadOutcome stream(reader_, Object(100, 64 * kMiB), {0, kMiB});
+  const size_t sent = store_.count();
+  ASSERT_LE(sent, 10u) << "there is no memory for what is ahead of it";
+  clock_.Advance(absl::Seconds(10));
+  reader_.Tick();
+  for (size_t get = 0; get < sent; ++get) store_.Complete(get);
+  reads.clear();
+  reader_.Tick();
+  EXPECT_EQ(store_.count(), sent);
+}
+
+TEST_F(ReaderMemoryTest, WhatIsQueuedGoesOnWhenIdleMemoryIsGivenBack) {
+  reader_.Prefetch(Object(100, 64 * kMiB), {0, 64 * kMiB});
+  for (size_t get = 0; get < store_.count(); ++get) store_.Complete(get);
+  const size_t before = store_.count();
+  clock_.Advance(absl::Seconds(61));  // Nobody has read it.
+  reader_.Tick();
+  EXPECT_GT(store_.count(), before);
+}
+
+// Without a look in between: what lies ahead of the old place would only delay what is read now.
+TEST_F(ReaderMemoryTest, AReaderThatGoesElsewhereGivesUpWhatWasOnItsWay) {
+  FakeClock clock;
+  Reader reader(store_, clock, metrics_, ReaderSettings{.bucket_url = "oss://b"});
+  const ObjectId large = Object(100, 256 * kMiB);
+  const ReadOutcome before(reader, large, {0, kMiB});
+  const size_t ahead = store_.count();
+  ASSERT_GT(ahead, 1u);
+  store_.Complete(0);
+  clock.Advance(absl::Seconds(2));
+  std::vector<ReadOutcome> reads;
+  for (uint64_t at = 128 * kMiB; at < 131 * kMiB; at += kMiB)
+    reads.emplace_back(reader, large, ByteRange{at, at + kMiB});
+  for (size_t get = 1; get < ahead; ++get) EXPECT_TRUE(store_.request(get).cancellation->cancelled()) << get;
+  for (size_t get = ahead; get < store_.count(); ++get)
+    EXPECT_FALSE(store_.request(get).cancellation->cancelled()) << get;
+  store_.CancelAll();
+}
+
 TEST_F(ReaderMemoryTest, AllMemoryIsGivenBackWhenNobodyReads) {
   for (int i = 0; i < 4; ++i) CostsAndIsKept(i);
   reader_.Prefetch(Object(100, 64 * kMiB), {0, 2 * kMiB});

@@ -223,6 +223,17 @@ TEST_F(ReaderPiecesTest, AReaderJoinsAPrefetchInFlight) {
   EXPECT_EQ(read.text(), ContentOf(kLarge, {18 * kMiB, 19 * kMiB}));
 }
 
+TEST_F(ReaderPiecesTest, TheStoreKnowsWhatAReaderWaitsFor) {
+  reader_.Prefetch(kLarge, {16 * kMiB, 20 * kMiB});
+  EXPECT_EQ(store_.request(0).CurrentPurpose(), GetPurpose::kPrefetch);
+  const ReadOutcome other(reader_, kLarge, {50 * kMiB, 51 * kMiB});
+  EXPECT_EQ(store_.request(1).CurrentPurpose(), GetPurpose::kDemand);
+  EXPECT_EQ(store_.request(0).CurrentPurpose(), GetPurpose::kPrefetch);
+  const ReadOutcome read(reader_, kLarge, {18 * kMiB, 19 * kMiB});
+  EXPECT_EQ(store_.count(), 2u);
+  EXPECT_EQ(store_.request(0).CurrentPurpose(), GetPurpose::kDemand);
+}
+
 TEST_F(ReaderPiecesTest, OnlyLargeAnswersWhoseBytesJustCameAreLeftToTheExecutor) {
   VirtualTime replies;
   Reader reader(store_, clock_, metrics_, ReaderSettings{.bucket_url = "oss://b"}, {.replies = &replies});

@@ -43,6 +43,8 @@ class FakeTier final : public BlockTier {
     if (mode_ == Mode::kFails) return;
     EXPECT_EQ(block.bytes.size(), blocks.range.size());
     EXPECT_NE(owner, nullptr);
+    EXPECT_FALSE(blocks.etag.empty());
+    ++offered_;
     kept_[{std::string(blocks.key), std::string(blocks.etag), blocks.range.begin}] = {
         std::string(block.bytes.data(), block.bytes.size()), block.crc32c};
   }
@@ -62,6 +64,7 @@ class FakeTier final : public BlockTier {
   void Forget(const std::string& key, uint64_t begin) { kept_.erase({key, "E", begin}); }
   size_t kept() const { return kept_.size(); }
   int asked() const { return asked_; }
+  int offered() const { return offered_; }
   const std::vector<TierSink::Verdict>& verdicts() const { return verdicts_; }
 
  private:
@@ -82,6 +85,7 @@ class FakeTier final : public BlockTier {
 
   Mode mode_ = Mode::kAnswers;
   int asked_ = 0;
+  int offered_ = 0;
   std::map<std::tuple<std::string, std::string, uint64_t>, std::pair<std::string, uint32_t>> kept_;
   std::vector<Question> held_;
   std::vector<TierSink::Verdict> verdicts_;
@@ -137,7 +141,7 @@ TEST_F(ReaderTierTest, WhatTheTierHasCostsNoRequest) {
   EXPECT_EQ(again.text(), ContentOf(kObject, kAll));
   EXPECT_EQ(metrics_.from_memory, kObject.size);
   EXPECT_EQ(tier_.asked(), asked_before_ + 1) << "what is in memory is not looked for";
-  EXPECT_EQ(tier_.kept(), 17u);
+  EXPECT_EQ(tier_.offered(), 17) << "what comes from there is not offered again";
 }
 
 TEST_F(ReaderTierTest, TheStoreIsAskedForWhatTheTierLacks) {
@@ -170,6 +174,16 @@ TEST_F(ReaderTierTest, AnotherVersionIsAnotherObject) {
   const ReadOutcome read(*reader_, changed, {0, 100});
   EXPECT_FALSE(read.done());
   EXPECT_EQ(gets(), 1u);
+}
+
+// Bytes without a version could be anybody's by the time they are asked for.
+TEST_F(ReaderTierTest, WithoutAVersionNothingIsOfferedOrAskedFor) {
+  const ObjectId unnamed{"unnamed", "", 1000};
+  const ReadOutcome read(*reader_, unnamed, {0, 1000});
+  Complete();
+  EXPECT_EQ(read.text(), ContentOf(unnamed, {0, 1000}));
+  EXPECT_EQ(tier_.asked(), asked_before_);
+  EXPECT_EQ(tier_.kept(), 17u);
 }
 
 TEST_F(ReaderTierTest, ATierThatFailsIsNoError) {

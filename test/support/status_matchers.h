@@ -31,11 +31,13 @@ MATCHER_P2(StatusIs, code, message_matcher, "") {
 
 #define EXPECT_OK(expr) EXPECT_THAT(expr, ::bucketvol::testing::IsOk())
 #define ASSERT_OK(expr) ASSERT_THAT(expr, ::bucketvol::testing::IsOk())
+// NOLINTBEGIN(bugprone-macro-parentheses): `lhs` may be a declaration.
 #define ASSERT_OK_AND_ASSIGN(lhs, expr) \
   ASSERT_OK_AND_ASSIGN_IMPL_(TEST_CONCAT_(status_or_, __LINE__), lhs, expr)
 #define ASSERT_OK_AND_ASSIGN_IMPL_(holder, lhs, expr) \
   auto holder = (expr);                               \
   ASSERT_OK(holder);                                  \
   lhs = *std::move(holder)
+// NOLINTEND(bugprone-macro-parentheses)
 #define TEST_CONCAT_(a, b) TEST_CONCAT_INNER_(a, b)
 #define TEST_CONCAT_INNER_(a, b) a##b

@@ -41,10 +41,18 @@ StatusDocument Sample() {
   return document;
 }
 
+TEST(StatusDocumentTest, TextNamesEveryMountPointOnce) {
+  StatusDocument document = Sample();
+  document.mountpoints = {"/first", "/mnt"};
+  const std::string text = document.ToText();
+  EXPECT_THAT(text, HasSubstr("mounted at /mnt\n           and at /first\n"));
+  EXPECT_EQ(text.find("/mnt"), text.rfind("/mnt"));
+}
+
 // The fields that scripts read. None may go away or change its type.
 TEST(StatusDocumentTest, HasTheDocumentedFields) {
   const Json expected = Json::parse(R"({
-    "source":"","mountpoint":"","kind":"","state":"","transport":"","index_fs":"","pid":{"guard":0,"worker":0,"standby":0},
+    "source":"","mountpoint":"","mountpoints":[],"kind":"","state":"","transport":"","index_fs":"","pid":{"guard":0,"worker":0,"standby":0},
     "worker_restarts":0,
     "index":{"keys":0,"files":0,"directories":0,"bytes":0,"skipped":{},"built_at":"","build_seconds":0.0,
              "list_requests":0,"list_streams_peak":0,"image_bytes":0,"table_bytes":0},

@@ -6,6 +6,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "mounter/base/coding.h"
+#include "mounter/base/crc.h"
 #include "test/image/built_index.h"
 #include "test/support/status_matchers.h"
 #include "test/support/temp_dir.h"
@@ -58,6 +60,20 @@ TEST_F(OrderFileTest, GrowsUnderItsName) {
   ASSERT_OK(file.Commit(/*open=*/false));
   EXPECT_THAT(Read()->rows, ElementsAre(3, 1, 2));
   EXPECT_FALSE(Read()->open);
+}
+
+TEST_F(OrderFileTest, HasTheBytesOfTheFormat) {
+  OrderFile file = Create();
+  ASSERT_OK(file.Append({3, 0x102}));
+  ASSERT_OK(file.Commit(/*open=*/true));
+  const std::string bytes = Bytes();
+  ASSERT_EQ(bytes.size(), 64u + 2 * 4);
+  EXPECT_EQ(bytes.substr(0, 12), std::string("BVORDER\n\1\0\0\0", 12));
+  EXPECT_EQ(bytes.substr(16, 12), std::string("\xE8\3\0\0\0\0\0\0\7\0\0\0", 12));
+  EXPECT_EQ(bytes.substr(28, 9), std::string("\1\2\0\0\0\0\0\0\0", 9));
+  EXPECT_EQ(LoadLittle<uint32_t>(&bytes[37]), Crc32c(0, bytes.substr(64)));
+  EXPECT_EQ(bytes.substr(41, 23), std::string(23, '\0'));
+  EXPECT_EQ(bytes.substr(64), std::string("\3\0\0\0\2\1\0\0", 8));
 }
 
 TEST_F(OrderFileTest, TakesThePlaceOfAnother) {

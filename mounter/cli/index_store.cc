@@ -21,6 +21,7 @@
 #include "mounter/base/file.h"
 #include "mounter/base/log.h"
 #include "mounter/base/status_macros.h"
+#include "mounter/image/order_file.h"
 #include "mounter/index/listing_hints.h"
 
 namespace bucketvol {
@@ -111,7 +112,8 @@ uint64_t KeysListed(const std::string& directory) {
 void RemoveDebris(const std::string& directory) {
   for (const std::string& name : NamesIn(directory)) {
     const bool known = name == kManifestName || name == kMetaName || name == kTableName ||
-                       name == kHintsName || name == kBuildLock + 1 || name == kUseLock + 1;
+                       name == kHintsName || name == kOrderName || name == kBuildLock + 1 ||
+                       name == kUseLock + 1;
     if (!known) unlink(absl::StrCat(directory, "/", name).c_str());
   }
 }

@@ -60,7 +60,7 @@ class IndexLease {
 };
 
 /// The indexes of a state directory:
-/// STATE_DIR/index/HASH/{manifest,meta.erofs,objects,hints,build.lock,use.lock}.
+/// STATE_DIR/index/HASH/{manifest,meta.erofs,objects,hints,order,build.lock,use.lock}.
 ///
 /// An index is removed when no mount uses it and its time is over: a day after its last mount, or the
 /// index_max_age of that mount where this is longer. Unfinished ones are removed as soon as nobody builds

@@ -18,9 +18,11 @@
 #include "mounter/cgroup/node_capacity.h"
 #include "mounter/cli/index_choice.h"
 #include "mounter/cli/mount_status.h"
+#include "mounter/cli/order_service.h"
 #include "mounter/cli/store_stack.h"
 #include "mounter/cli/ticker.h"
 #include "mounter/cli/worker_sandbox.h"
+#include "mounter/cli/worker_settings.h"
 #include "mounter/image/image_sequence.h"
 #include "mounter/image/image_server.h"
 #include "mounter/sandbox/sandbox.h"
@@ -38,21 +40,6 @@ constexpr int kReplyThreads = 2;
 constexpr absl::Duration kTick = absl::Seconds(1);
 
 absl::Status Failed(const Failure& failure) { return absl::InternalError(failure.text); }
-
-ReaderSettings ReadingOf(const VolumeOptions& options, uint64_t memory_budget) {
-  ReaderSettings settings;
-  settings.bucket_url =
-      absl::StrCat(options.source.provider == Provider::kOss ? "oss://" : "s3://", options.source.bucket);
-  settings.caching = options.direct_mode ? Caching::kOff : Caching::kOn;
-  settings.memory_bytes = memory_budget;
-  return settings;
-}
-
-LogLevel LevelOf(absl::string_view name) {
-  if (name == "debug") return LogLevel::kDebug;
-  if (name == "warning") return LogLevel::kWarning;
-  return name == "error" ? LogLevel::kError : LogLevel::kInfo;
-}
 
 }  // namespace
 
@@ -93,7 +80,7 @@ absl::Status Worker::Work() {
   options_ = spec.options;
   memory_ = PlanMemory(options_, ReadCgroupMemory(""), NodeCapacity().memory_bytes);
   proxy_credentials_ = spec.proxy_credentials;
-  SetLogging({.level = LevelOf(options_.log_level)});
+  SetLogging({.level = LogLevelOf(options_.log_level)});
   RETURN_IF_ERROR(EnterWorkerSandbox(spec));
   std::string why;
   auto slots = RequestSlots::Map(std::move(start.descriptors.front()), why);
@@ -182,7 +169,7 @@ absl::Status Worker::Serve(BucketStore& store, const ServedIndex& index, WorkerR
                            RequestSlots& slots) {
   const ImageSequence sequence(index.table());
   ThreadPool replies("bv-reply", kReplyThreads);
-  Reader reader(store, clock_, reads_, ReadingOf(options_, memory_.budget),
+  Reader reader(store, clock_, reads_, ReaderSettingsOf(options_, memory_.budget),
                 {.replies = &replies, .sequence = &sequence, .node = node_share_.get()});
   store.Observe(reader.congestion_observer());
   ImageServer server(index.table(), index.manifest().devices, reader, reads_);
@@ -199,6 +186,10 @@ absl::Status Worker::Serve(BucketStore& store, const ServedIndex& index, WorkerR
   };
   if (role == WorkerRole::kSuccessor) Tell(MessageType::kReady);
   ASSIGN_OR_RETURN(ServeOrder order, AwaitOrder());
+  std::optional<OrderService> orders;  // A predecessor records no more.
+  if (!options_.direct_mode)
+    orders.emplace(reader, index.table(), store, OrdersOf(index, role),
+                   OrderService::List{options_.source.prefix, options_.prefetch_order});
   FuseSession session(
       {.request_timeout = options_.request_timeout, .most_attempts = order.body.most_attempts}, slots, clock_,
       timer);
@@ -213,6 +204,13 @@ absl::Status Worker::Serve(BucketStore& store, const ServedIndex& index, WorkerR
   };
   Tell(MessageType::kServing);
   return session.Serve(std::move(order.fuse), server);
+}
+
+OrderKeeper::Settings Worker::OrdersOf(const ServedIndex& index, WorkerRole role) const {
+  using Epoch = OrderKeeper::Settings::Epoch;
+  return {.directory = index.lease().directory(),
+          .most = OrderService::MostObjects(memory_.budget),
+          .epoch = role == WorkerRole::kFirst ? Epoch::kNew : Epoch::kGoesOn};
 }
 
 absl::StatusOr<Worker::ServeOrder> Worker::AwaitOrder() {

@@ -17,6 +17,7 @@
 #include "mounter/cli/index_job.h"
 #include "mounter/cli/index_store.h"
 #include "mounter/cli/memory_plan.h"
+#include "mounter/cli/order_keeper.h"
 #include "mounter/cli/served_index.h"
 #include "mounter/guard/channel.h"
 #include "mounter/objstore/store_factory.h"
@@ -54,6 +55,7 @@ class Worker {
   void ShareMemory(Message& start);
   /// Serves once the guard says so.
   absl::Status Serve(BucketStore& store, const ServedIndex& index, WorkerRole role, RequestSlots& slots);
+  OrderKeeper::Settings OrdersOf(const ServedIndex& index, WorkerRole role) const;
   absl::StatusOr<ServeOrder> AwaitOrder() ABSL_LOCKS_EXCLUDED(mu_);
   bool HasOrderOrEnded() const ABSL_SHARED_LOCKS_REQUIRED(mu_) { return ended_ || order_.has_value(); }
 

@@ -84,6 +84,9 @@ class ObjectTable {
   /// The object at a position in key order.
   absl::StatusOr<ObjectExtent> At(uint64_t row) const;
   uint64_t rows() const;
+  /// A checksum of all rows: of tables with the same rows it is the same, whatever the build. Reads the
+  /// index of the table whole.
+  absl::StatusOr<uint32_t> Checksum() const;
   const std::string& build_id() const;
 
  private:

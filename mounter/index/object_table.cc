@@ -111,6 +111,7 @@ absl::StatusOr<std::unique_ptr<ObjectTable>> ObjectTable::Open(const UniqueFd& f
 ObjectTable::ObjectTable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ObjectTable::~ObjectTable() = default;
 
+absl::StatusOr<uint32_t> ObjectTable::Checksum() const { return impl_->table->Checksum(); }
 uint64_t ObjectTable::rows() const { return impl_->table->header().rows; }
 const std::string& ObjectTable::build_id() const { return impl_->table->header().build_id; }
 

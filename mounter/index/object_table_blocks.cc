@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
@@ -169,6 +170,19 @@ absl::StatusOr<TableBlocks::BlockPtr> TableBlocks::Find(uint32_t device, uint64_
   const bool last = block->number + 1 == header_.blocks();
   if (block->begin(device) > at || (block->end(device) <= at && !last)) return Damaged("index order");
   return block;
+}
+
+absl::StatusOr<uint32_t> TableBlocks::Checksum() const {
+  constexpr uint64_t kBytesAtOnce = 256 << 10;
+  const uint64_t end = header_.index_offset + (header_.blocks() + 1) * format::EntryBytes(header_.devices);
+  uint32_t checksum = 0;
+  for (uint64_t at = header_.index_offset; at < end;) {
+    std::string bytes(std::min(end - at, kBytesAtOnce), '\0');
+    RETURN_IF_ERROR(Read(at, absl::MakeSpan(bytes)));
+    checksum = Crc32c(checksum, bytes);
+    at += bytes.size();
+  }
+  return checksum;
 }
 
 absl::StatusOr<TableBlocks::BlockPtr> TableBlocks::Get(uint64_t number) {

@@ -82,6 +82,8 @@ class TableBlocks {
   /// owns it; the last block of the table, which ends before `at`, when none follows. There must be rows.
   absl::StatusOr<std::shared_ptr<const TableBlock>> Find(uint32_t device, uint64_t at);
   absl::StatusOr<std::shared_ptr<const TableBlock>> Get(uint64_t number);
+  /// Of the whole index, which holds the checksums of all rows.
+  absl::StatusOr<uint32_t> Checksum() const;
 
  private:
   using BlockPtr = std::shared_ptr<const TableBlock>;

@@ -2,6 +2,8 @@
 
 #include <curl/curl.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "mounter/objstore/proxy_rules.h"
 #include "mounter/objstore/transfer_failure.h"
@@ -70,6 +73,7 @@ class Engine final : public CurlEngine {
 
   void Leave(HttpTransfer& of) override {
     Transfer& transfer = Own(of);
+    ForgetAttempts(transfer);
     if (std::exchange(transfer.in_multi, false)) curl_multi_remove_handle(multi_.get(), transfer.easy.get());
   }
 
@@ -118,11 +122,13 @@ class Engine final : public CurlEngine {
   static void SetHeaders(Transfer& transfer);
   absl::Status Outcome(const Transfer& transfer, CURLcode code) const;
 
+  void JudgeAttempt(curl_socket_t fd);
+  void ForgetAttempts(const Transfer& transfer);
   static int OnSocket(CURL*, curl_socket_t fd, int what, void* engine, void*);
   static int OnTimerChange(CURLM*, long milliseconds, void* engine);
   static curl_socket_t OnOpenSocket(void* transfer, curlsocktype, curl_sockaddr* address);
   static int OnCloseSocket(void* engine, curl_socket_t fd);
-  static int OnConnected(void* transfer, char*, char*, int, int);
+  static int OnConnected(void* transfer, char* ip, char*, int port, int);
   static size_t OnHeader(char* data, size_t, size_t size, void* transfer);
   static size_t OnBody(char* data, size_t, size_t size, void* transfer);
 
@@ -130,6 +136,13 @@ class Engine final : public CurlEngine {
   const Clock& clock_;
   AddressBook& addresses_;
   Poller& poller_;
+  // Sockets that are being connected, or that TLS is being set up over.
+  struct Attempt {
+    const Transfer* transfer;
+    SocketAddress address;
+    absl::Duration begun;
+  };
+  absl::flat_hash_map<curl_socket_t, Attempt> attempts_;
   ShareHandle share_;  // TLS sessions: the next connection to a host skips half of the handshake.
   MultiHandle multi_;  // Closes connections at its end, which still tell poller_.
   absl::Duration now_;
@@ -178,6 +191,9 @@ std::unique_ptr<HttpTransfer> Engine::MakeTransfer() {
 void Engine::SetOptions(Transfer& transfer) {
   CURL* const easy = transfer.easy.get();
   transfer.error[0] = '\0';
+  const bool elsewhere = transfer.last_place() != 0 && transfer.proxy.empty() &&
+                         addresses_.HasSeveral(OriginOf(transfer.request.url).host);
+  curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, elsewhere ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, transfer.work == Work::kConnection ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_URL, transfer.request.url.c_str());
   curl_easy_setopt(easy, CURLOPT_PROXY, transfer.proxy.c_str());
@@ -235,28 +251,64 @@ int Engine::OnTimerChange(CURLM*, long milliseconds, void* engine) {
 
 curl_socket_t Engine::OnOpenSocket(void* data, curlsocktype, curl_sockaddr* address) {
   auto& transfer = *static_cast<Transfer*>(data);
+  Engine& engine = *transfer.engine;
   transfer.opened = true;
-  transfer.SendAnew(transfer.engine->now_);
+  transfer.SendAnew(engine.now_);
+  SocketAddress picked = SocketAddress::Of(&address->addr, address->addrlen);
   if (transfer.proxy.empty()) {
     const std::string host(OriginOf(transfer.request.url).host);
-    const SocketAddress offered = SocketAddress::Of(&address->addr, address->addrlen);
-    const SocketAddress picked = transfer.engine->addresses_.InTurn(host, offered);
+    picked = engine.addresses_.InTurn(host, picked, transfer.last_place());
     std::memcpy(&address->addr, &picked.storage,
                 picked.size);  // Of the same family, and so of the same size.
   }
   const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-  if (fd >= 0) transfer.engine->poller_.Opened(fd);
+  if (fd < 0) return fd;
+  engine.poller_.Opened(fd);
+  if (transfer.proxy.empty()) engine.attempts_[fd] = {&transfer, picked, engine.clock_.Elapsed()};
   return fd;
 }
 
+// What it means for an address that a socket is closed: nothing, unless it was never of use.
+void Engine::JudgeAttempt(curl_socket_t fd) {
+  const auto attempt = attempts_.find(fd);
+  if (attempt == attempts_.end()) return;
+  tcp_info state = {};
+  socklen_t size = sizeof(state);
+  const bool told = getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, &size) == 0;
+  if (told && state.tcpi_state == TCP_CLOSE) {
+    addresses_.OnFailure(attempt->second.address);
+  } else {
+    addresses_.OnSilence(attempt->second.address, attempt->second.begun);
+  }
+  attempts_.erase(attempt);
+}
+
+// Nobody waits for them any more, whatever libcurl does with the sockets.
+void Engine::ForgetAttempts(const Transfer& transfer) {
+  absl::erase_if(attempts_, [&](const auto& each) {
+    const Attempt& attempt = each.second;
+    if (attempt.transfer != &transfer) return false;
+    addresses_.OnSilence(attempt.address, attempt.begun);
+    return true;
+  });
+}
+
 int Engine::OnCloseSocket(void* engine, curl_socket_t fd) {
-  static_cast<Engine*>(engine)->poller_.Closing(fd);
+  auto& self = *static_cast<Engine*>(engine);
+  self.JudgeAttempt(fd);
+  self.poller_.Closing(fd);
   return close(fd);
 }
 
-int Engine::OnConnected(void* data, char*, char*, int, int) {
+int Engine::OnConnected(void* data, char* ip, char*, int port, int) {
   auto& transfer = *static_cast<Transfer*>(data);
-  transfer.watch.Connected(transfer.engine->now_);
+  Engine& engine = *transfer.engine;
+  absl::erase_if(engine.attempts_, [&](const auto& each) { return each.second.transfer == &transfer; });
+  // One that was kept may be of any age.
+  const absl::Duration since = transfer.opened ? engine.now_ : -absl::InfiniteDuration();
+  const bool direct = transfer.proxy.empty();
+  transfer.GoesTo(direct ? SocketAddress::Parse(ip, static_cast<uint16_t>(port)) : SocketAddress(), since,
+                  engine.now_);
   if (transfer.work == Work::kRequest) transfer.Written(!transfer.opened);
   return CURL_PREREQFUNC_OK;
 }
@@ -265,6 +317,7 @@ size_t Engine::OnHeader(char* data, size_t, size_t size, void* context) {
   auto& transfer = *static_cast<Transfer*>(context);
   transfer.watch.Received(transfer.engine->now_);
   transfer.Answered();
+  transfer.engine->addresses_.OnBytes(transfer.peer, transfer.peer_since);
   if (transfer.head_given) return size;  // A trailer.
   if (transfer.head.TakeLine({data, size})) {
     transfer.head_given = true;

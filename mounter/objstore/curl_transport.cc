@@ -16,7 +16,7 @@ namespace {
 class CurlTransport final : public HttpTransport {
  public:
   CurlTransport(const TransportSettings& settings, const Clock& clock)
-      : settings_(settings), clock_(clock), addresses_(clock) {}
+      : settings_(settings), clock_(clock), addresses_(clock, settings_.resolve) {}
 
   absl::Status StartLoop() {
     ASSIGN_OR_RETURN(std::unique_ptr<HttpLoop> loop, MakeHttpLoop(settings_, clock_, addresses_));

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "mounter/base/clock.h"
+#include "mounter/objstore/address_book.h"
 #include "mounter/objstore/http_transport.h"
 #include "mounter/objstore/proxy_rules.h"
 
@@ -24,6 +25,8 @@ struct TransportSettings {
   std::string ca_file;  // Certificates in PEM, beside the system's; empty: the system's alone.
   bool check_certificate = true;
   ProxySettings proxy;
+  AddressBook::Resolve resolve =
+      AddressBook::ResolveBySystem;  // All the addresses to spread connections over.
   std::string user_agent = "bucketvol";
 };
 

@@ -24,13 +24,15 @@ bool HeldBack(const HttpResponseHead& head) {
 }  // namespace
 
 Exchange::Exchange(const ExchangeParts& parts, StoreOperation kind, Operation operation, std::string what,
-                   absl::Duration deadline, std::shared_ptr<Cancellation> cancellation)
+                   absl::Duration deadline, std::shared_ptr<Cancellation> cancellation,
+                   std::shared_ptr<LastPlace> last_place)
     : parts_(parts),
       kind_(kind),
       operation_(std::move(operation)),
       what_(std::move(what)),
       deadline_(deadline),
-      cancellation_(std::move(cancellation)) {}
+      cancellation_(std::move(cancellation)),
+      last_place_(std::move(last_place)) {}
 
 void Exchange::Run(std::unique_ptr<Exchange> exchange) {
   exchange->parts_.in_flight.Enter();
@@ -50,6 +52,7 @@ void Exchange::Send() {
   HttpRequest request = parts_.factory.Make(operation_, credentials_, elsewhere_);
   request.deadline = deadline_;
   request.cancellation = cancellation_;
+  request.last_place = last_place_;
   parts_.transport.Send(std::move(request), this);
 }
 

@@ -36,7 +36,8 @@ class Exchange : public HttpResponseSink {
  public:
   /// Its requests count as `kind`. `what` begins every message: "cannot read oss://bucket/key".
   Exchange(const ExchangeParts& parts, StoreOperation kind, Operation operation, std::string what,
-           absl::Duration deadline, std::shared_ptr<Cancellation> cancellation);
+           absl::Duration deadline, std::shared_ptr<Cancellation> cancellation,
+           std::shared_ptr<LastPlace> last_place);
 
   static void Run(std::unique_ptr<Exchange> exchange);
 
@@ -77,6 +78,7 @@ class Exchange : public HttpResponseSink {
   const std::string what_;
   const absl::Duration deadline_;
   const std::shared_ptr<Cancellation> cancellation_;
+  const std::shared_ptr<LastPlace> last_place_;
 
   // Of the attempt.
   Credentials credentials_;

@@ -27,7 +27,7 @@ Operation GetOperation(const GetRequest& request, Dialect dialect) {
 
 GetExchange::GetExchange(const ExchangeParts& parts, std::string what, GetRequest request, GetSink* sink)
     : Exchange(parts, StoreOperation::kGet, GetOperation(request, parts.factory.settings().dialect),
-               std::move(what), absl::InfiniteDuration(), request.cancellation),
+               std::move(what), absl::InfiniteDuration(), request.cancellation, request.last_place),
       request_(std::move(request)),
       sink_(sink) {}
 

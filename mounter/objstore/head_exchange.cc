@@ -18,7 +18,7 @@ Operation HeadOperation(std::string key) {
 
 HeadExchange::HeadExchange(const ExchangeParts& parts, std::string what, std::string key, HeadCallback done)
     : Exchange(parts, StoreOperation::kHead, HeadOperation(std::move(key)), std::move(what),
-               absl::InfiniteDuration(), nullptr),
+               absl::InfiniteDuration(), nullptr, nullptr),
       done_(std::move(done)) {}
 
 absl::Status HeadExchange::Accept(const HttpResponseHead& head) {

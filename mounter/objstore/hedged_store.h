@@ -22,10 +22,11 @@ namespace bucketvol {
 /// Keeps slow GETs of another store from being waited for.
 ///
 /// A GET that is slow (HedgePolicy) is asked for a second time, from the first missing byte on, over another
-/// connection; one that no reader waits for (GetPurpose) only while there is enough for those that one does.
-/// The one that is ahead goes on, the other is cancelled; the sink sees each byte once, in order. Only GETs
-/// with if_match are: both answers are of one version. Any GET that has stalled ends with DeadlineExceeded
-/// (retryable), unless its twin goes on. The rest passes through as it is.
+/// connection, to another address where the service has several; one that no reader waits for (GetPurpose)
+/// only while there is enough for those that one does. The one that is ahead goes on, the other is cancelled;
+/// the sink sees each byte once, in order. Only GETs with if_match are: both answers are of one version. Any
+/// GET that has stalled ends with DeadlineExceeded (retryable), unless its twin goes on. The rest passes
+/// through as it is.
 class HedgedStore final : public ObjectStore {
  public:
   /// Borrows all but the settings. `gate` decides whether there is room for a second request; that of the

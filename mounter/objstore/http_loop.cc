@@ -31,10 +31,11 @@ constexpr size_t kMostIdleTransfers = 256;
 // requests go without it, which halves what they cost.
 class EventLoop final : public HttpLoop {
  public:
-  EventLoop(const TransportSettings& settings, const Clock& clock, Poller poller)
+  EventLoop(const TransportSettings& settings, const Clock& clock, AddressBook& addresses, Poller poller)
       : settings_(settings),
         limits_{settings.connect_timeout, settings.first_byte_timeout, settings.stall_timeout},
         clock_(clock),
+        addresses_(addresses),
         poller_(std::move(poller)),
         inbox_(poller_),
         plain_(poller_, static_cast<size_t>(settings.max_connections)) {}
@@ -45,8 +46,8 @@ class EventLoop final : public HttpLoop {
     thread_.join();
   }
 
-  absl::Status Begin(AddressBook& addresses) {
-    ASSIGN_OR_RETURN(curl_, MakeCurlEngine(settings_, clock_, addresses, poller_));
+  absl::Status Begin() {
+    ASSIGN_OR_RETURN(curl_, MakeCurlEngine(settings_, clock_, addresses_, poller_));
     thread_ = std::thread([this] { Run(); });
     pthread_setname_np(thread_.native_handle(), "bv-http");
     return absl::OkStatus();
@@ -105,7 +106,7 @@ class EventLoop final : public HttpLoop {
     if (!connection.valid())
       return Finish(transfer, StatusOf({PlainConnection::Outcome::kBroken, errno}, transfer.request.url));
     const UrlOrigin origin = OriginOf(transfer.request.url);
-    SendOver(plain_.Add(std::move(connection), std::string(origin.authority)), transfer);
+    SendOver(plain_.Add(std::move(connection), std::string(origin.authority), now_), transfer);
   }
 
   void Sweep() {
@@ -145,6 +146,7 @@ class EventLoop final : public HttpLoop {
     transfer.sink = sink;
     transfer.cancel_action = 0;
     transfer.head.Clear();
+    transfer.peer = {};
     transfer.head_given = transfer.unwanted = false;
     transfer.watch.Begin(now_);
     if (shut_down) return;  // EndAll follows.
@@ -161,7 +163,10 @@ class EventLoop final : public HttpLoop {
     transfer.proxy = proxies_.For(settings_.proxy, origin.scheme, origin.host);
     if (origin.scheme != "http" || !transfer.proxy.empty())
       return curl_->Begin(transfer, CurlEngine::Work::kRequest);
-    PlainConnection* const idle = plain_.TakeIdle(origin.authority, now_);
+    PlainConnection* const idle = plain_.TakeIdle(
+        origin.authority, now_, [&, last = transfer.last_place()](const PlainConnection& each) {
+          return addresses_.IsGood(origin.host, each.peer(), last);
+        });
     if (idle != nullptr) return SendOver(*idle, transfer);
     curl_->Begin(transfer, CurlEngine::Work::kConnection);
   }
@@ -169,7 +174,7 @@ class EventLoop final : public HttpLoop {
   void SendOver(PlainConnection& connection, HttpTransfer& transfer) {
     transfer.plain = &connection;
     connection.user = &transfer;
-    transfer.watch.Connected(now_);
+    transfer.GoesTo(connection.peer(), connection.made(), now_);
     const PlainConnection::Outcome outcome =
         connection.Send(transfer.request, settings_.user_agent, transfer.sink);
     NoteProgress(transfer);
@@ -182,6 +187,7 @@ class EventLoop final : public HttpLoop {
     if (!connection.answered()) return;
     transfer.watch.Received(now_);
     transfer.Answered();
+    addresses_.OnBytes(transfer.peer, transfer.peer_since);
   }
 
   void OnPlain(PlainConnection& connection, const Poller::Event& event) {
@@ -204,12 +210,16 @@ class EventLoop final : public HttpLoop {
       transfer.SendAnew(now_);
       return curl_->Begin(transfer, CurlEngine::Work::kConnection);
     }
+    if (outcome.kind == outcome.kBroken && !connection.answered()) addresses_.OnFailure(transfer.peer);
     if (outcome.kind == outcome.kWhole) plain_.Keep(*std::exchange(transfer.plain, nullptr), now_);
     Finish(transfer, StatusOf(outcome, transfer.request.url));
   }
 
   // Takes the transfer back and tells its sink, which may send the next request at once.
   void Finish(HttpTransfer& transfer, absl::Status status) {
+    const bool gave_up = absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
+    if (gave_up && transfer.watch.connected())
+      addresses_.OnSilence(transfer.peer, transfer.watch.silent_since());
     curl_->Leave(transfer);
     if (transfer.plain != nullptr) plain_.Close(*std::exchange(transfer.plain, nullptr));
     if (transfer.request.cancellation) transfer.request.cancellation->RemoveAction(transfer.cancel_action);
@@ -227,6 +237,7 @@ class EventLoop final : public HttpLoop {
   const TransportSettings& settings_;
   const TransferLimits limits_;
   const Clock& clock_;
+  AddressBook& addresses_;
   std::atomic<int> in_flight_{0};
 
   Poller poller_;
@@ -249,8 +260,8 @@ class EventLoop final : public HttpLoop {
 absl::StatusOr<std::unique_ptr<HttpLoop>> MakeHttpLoop(const TransportSettings& settings, const Clock& clock,
                                                        AddressBook& addresses) {
   ASSIGN_OR_RETURN(Poller poller, Poller::Make());
-  auto loop = std::make_unique<EventLoop>(settings, clock, std::move(poller));
-  RETURN_IF_ERROR(loop->Begin(addresses));
+  auto loop = std::make_unique<EventLoop>(settings, clock, addresses, std::move(poller));
+  RETURN_IF_ERROR(loop->Begin());
   return loop;
 }
 

@@ -32,6 +32,7 @@ struct HttpRequest {
   absl::Duration deadline =
       absl::InfiniteDuration();                // For all of it; the transport's own limit if that is shorter.
   std::shared_ptr<Cancellation> cancellation;  // May be null.
+  std::shared_ptr<LastPlace> last_place = nullptr;  // Read and set when it goes out. May be null.
 };
 
 /// Status and headers of an answer. Keeps its memory when cleared, so that it can serve one answer after the

@@ -52,7 +52,7 @@ absl::Status WebPage(absl::string_view what) {
 ListExchange::ListExchange(const ExchangeParts& parts, std::string what, const ListRequest& request,
                            ListCallback done)
     : Exchange(parts, StoreOperation::kList, ListOperation(parts.factory.settings().list_version, request),
-               std::move(what), request.deadline, request.cancellation),
+               std::move(what), request.deadline, request.cancellation, request.last_place),
       done_(std::move(done)) {}
 
 absl::Status ListExchange::Accept(const HttpResponseHead& head) {

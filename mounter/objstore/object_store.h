@@ -48,6 +48,18 @@ class Cancellation {
   std::vector<std::pair<uint64_t, std::function<void()>>> actions_ ABSL_GUARDED_BY(mu_);
 };
 
+/// Where the latest of several requests for the same has gone. They share it, so that each goes to another of
+/// the service's addresses than the one before, where it can. Thread-safe.
+class LastPlace {
+ public:
+  /// 0: nowhere yet, or not known.
+  uint64_t address() const { return address_.load(std::memory_order_relaxed); }
+  void Set(uint64_t address) { address_.store(address, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> address_{0};
+};
+
 /// What a listing says of one object. The views live as long as the ListPage that holds them.
 struct ListedObject {
   absl::string_view key;  // Decoded bytes: any byte may occur.
@@ -78,7 +90,8 @@ struct ListRequest {
   int max_keys = 1000;             // 1…1000
   absl::Duration deadline =
       absl::InfiniteDuration();  // For one attempt, from its start; the store's own limit if infinite.
-  std::shared_ptr<Cancellation> cancellation;  // May be null.
+  std::shared_ptr<Cancellation> cancellation;       // May be null.
+  std::shared_ptr<LastPlace> last_place = nullptr;  // RetryingStore's to set. May be null.
 };
 
 enum class GetPurpose : uint8_t {
@@ -106,6 +119,7 @@ struct GetRequest {
   std::shared_ptr<Cancellation> cancellation;  // May be null.
   std::shared_ptr<const SharedPurpose> purpose = nullptr;  // Null: demand.
   bool second = false;  // Goes out beside a slow one for the same bytes. HedgedStore's word; only counted.
+  std::shared_ptr<LastPlace> last_place = nullptr;  // RetryingStore's to set. May be null.
 
   /// What the bytes are wanted for at this moment.
   GetPurpose CurrentPurpose() const { return purpose ? purpose->Get() : GetPurpose::kDemand; }

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -104,24 +105,26 @@ PlainConnections::~PlainConnections() {
   }
 }
 
-PlainConnection& PlainConnections::Add(UniqueFd fd, std::string authority) {
+PlainConnection& PlainConnections::Add(UniqueFd fd, std::string authority, absl::Duration now) {
   const auto index = static_cast<size_t>(fd.get());
   if (by_fd_.size() <= index) by_fd_.resize(index + 1);
   poller_.Opened(fd.get());
-  by_fd_[index] = std::make_unique<PlainConnection>(std::move(fd), std::move(authority));
+  by_fd_[index] = std::make_unique<PlainConnection>(std::move(fd), std::move(authority), now);
   ++count_;
   return *by_fd_[index];
 }
 
-PlainConnection* PlainConnections::TakeIdle(absl::string_view authority, absl::Duration now) {
+PlainConnection* PlainConnections::TakeIdle(absl::string_view authority, absl::Duration now, Fits fits) {
   const auto found = idle_.find(authority);
   if (found == idle_.end()) return nullptr;
   std::vector<PlainConnection*>& idle = found->second;
   while (!idle.empty() && now - idle.front()->idle_since > kLongestIdle) Close(*idle.front());
-  if (idle.empty()) return nullptr;
-  PlainConnection* const latest = idle.back();
-  idle.pop_back();
-  return latest;
+  const auto latest =
+      std::find_if(idle.rbegin(), idle.rend(), [&](const PlainConnection* each) { return fits(*each); });
+  if (latest == idle.rend()) return nullptr;
+  PlainConnection* const taken = *latest;
+  idle.erase(std::next(latest).base());
+  return taken;
 }
 
 PlainConnection* PlainConnections::Find(int fd) const {

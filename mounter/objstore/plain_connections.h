@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "mounter/base/unique_fd.h"
+#include "mounter/objstore/address_book.h"
 #include "mounter/objstore/http_answer_reader.h"
 #include "mounter/objstore/http_transport.h"
 #include "mounter/objstore/poller.h"
@@ -19,9 +21,12 @@ namespace bucketvol {
 /// A connection without TLS or proxy, over which HTTP/1.1 is spoken: one request at a time. Not thread-safe.
 class PlainConnection {
  public:
-  /// Takes a connected, non-blocking socket to `authority` ("host:port").
-  PlainConnection(UniqueFd fd, std::string authority)
-      : fd_(std::move(fd)), authority_(std::move(authority)) {}
+  /// Takes a connected, non-blocking socket to `authority` ("host:port"), made at `made`.
+  PlainConnection(UniqueFd fd, std::string authority, absl::Duration made)
+      : fd_(std::move(fd)),
+        authority_(std::move(authority)),
+        peer_(SocketAddress::OfPeer(fd_.get())),
+        made_(made) {}
 
   struct Outcome {
     enum Kind { kGoesOn, kWhole, kUnwanted, kNotHttp, kCutOff, kBroken } kind = kGoesOn;
@@ -36,6 +41,8 @@ class PlainConnection {
 
   int fd() const { return fd_.get(); }
   const std::string& authority() const { return authority_; }
+  const SocketAddress& peer() const { return peer_; }
+  absl::Duration made() const { return made_; }
   /// Whether the socket must be watched for room, too.
   bool wants_room() const { return sent_ < text_.size(); }
   /// Whether anything has come of the answer to the latest request.
@@ -51,6 +58,8 @@ class PlainConnection {
  private:
   UniqueFd fd_;
   const std::string authority_;
+  const SocketAddress peer_;
+  const absl::Duration made_;
   std::string text_;  // The request.
   size_t sent_ = 0;
   HttpAnswerReader reader_;
@@ -67,10 +76,11 @@ class PlainConnections {
   PlainConnections(Poller& poller, size_t most) : poller_(poller), most_(most) {}
   ~PlainConnections();
 
-  /// Takes over a connected socket, in use from now on. It lives until it is closed.
-  PlainConnection& Add(UniqueFd fd, std::string authority);
-  /// The idle connection to `authority` that was used last, or null.
-  PlainConnection* TakeIdle(absl::string_view authority, absl::Duration now);
+  /// Takes over a socket that has just been connected, in use from now on. It lives until it is closed.
+  PlainConnection& Add(UniqueFd fd, std::string authority, absl::Duration now);
+  using Fits = absl::FunctionRef<bool(const PlainConnection&)>;
+  /// The idle connection to `authority` that was used last, of those that fit, or null.
+  PlainConnection* TakeIdle(absl::string_view authority, absl::Duration now, Fits fits);
   /// The connection with this descriptor, or null.
   PlainConnection* Find(int fd) const;
   /// Reports it when it is readable, and when it has room if it needs that.

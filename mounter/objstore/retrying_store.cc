@@ -46,6 +46,8 @@ class RetryingStore::Call {
   void NoteProgress() { attempts_ = 0; }
 
   void OnFailure(absl::Status status) {
+    // The limit is the account's, whatever the address.
+    if (absl::IsResourceExhausted(status)) last_place_->Set(0);
     if (IsAnswer(status)) store_.ever_answered_.store(true, std::memory_order_relaxed);
     ++attempts_;
     const std::optional<absl::Duration> delay =
@@ -76,18 +78,22 @@ class RetryingStore::Call {
   }
 
   ObjectStore& inner() const { return store_.inner_; }
+  const std::shared_ptr<LastPlace>& last_place() const { return last_place_; }
 
  private:
   RetryingStore& store_;
   const std::shared_ptr<Cancellation> cancellation_;
   const absl::Duration begun_;
+  const std::shared_ptr<LastPlace> last_place_ = std::make_shared<LastPlace>();
   int attempts_ = 0;  // That failed in a row.
 };
 
 class RetryingStore::ListCall final : public Call {
  public:
   ListCall(RetryingStore& store, ListRequest request, ListCallback done)
-      : Call(store, request.cancellation), request_(std::move(request)), done_(std::move(done)) {}
+      : Call(store, request.cancellation), request_(std::move(request)), done_(std::move(done)) {
+    request_.last_place = last_place();
+  }
 
  private:
   void Attempt() override {
@@ -98,7 +104,7 @@ class RetryingStore::ListCall final : public Call {
   }
   void Fail(absl::Status status) override { std::move(done_)(std::move(status)); }
 
-  const ListRequest request_;
+  ListRequest request_;
   ListCallback done_;
 };
 
@@ -123,7 +129,9 @@ class RetryingStore::HeadCall final : public Call {
 class RetryingStore::GetCall final : public Call, public GetSink {
  public:
   GetCall(RetryingStore& store, GetRequest request, GetSink* sink)
-      : Call(store, request.cancellation), request_(std::move(request)), sink_(sink) {}
+      : Call(store, request.cancellation), request_(std::move(request)), sink_(sink) {
+    request_.last_place = last_place();
+  }
 
  private:
   // request_ always asks for what is still missing.

@@ -14,7 +14,7 @@ namespace bucketvol {
 
 /// Repeats requests to another store that failed for a reason that may pass. A GET goes on at the first
 /// missing byte of the same version, so that its sink sees no seam. A listing's page is asked for again as a
-/// whole.
+/// whole. Repetitions go to another address of the service where they can, unless it throttled.
 class RetryingStore final : public ObjectStore {
  public:
   /// Borrows all but the settings and `random`.

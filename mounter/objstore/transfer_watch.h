@@ -36,6 +36,8 @@ class TransferWatch {
     phase_ = Phase::kReceiving;
   }
   bool connected() const { return phase_ != Phase::kConnecting; }
+  /// Since when nothing has come.
+  absl::Duration silent_since() const { return last_; }
 
   /// Says which limit is passed, or nullopt. `total` is for the whole transfer.
   std::optional<std::string> Late(absl::Duration now, const TransferLimits& limits,

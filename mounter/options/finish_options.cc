@@ -108,6 +108,9 @@ absl::Status FinishImage(const Given& given, VolumeOptions& options) {
     options.warnings.push_back("allow_other=false has no effect: an image volume is open to all users");
     options.allow_other = true;
   }
+  if (options.direct_mode && !options.prefetch_order.empty()) {
+    options.warnings.push_back("prefetch_order has no effect with directMode: nothing is fetched ahead");
+  }
   return absl::OkStatus();
 }
 

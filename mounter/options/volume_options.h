@@ -70,6 +70,7 @@ struct VolumeOptions {
   TransportKind transport = TransportKind::kAuto;
   bool allow_empty = false;
   bool direct_mode = false;
+  std::string prefetch_order;  // Path below the source of a file that lists paths; empty: none.
 
   // Work and limits.
   int list_streams = 0;     // 0: adaptive, 16…128.

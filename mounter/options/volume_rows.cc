@@ -153,6 +153,13 @@ void AppendContentRows(std::vector<OptionRow>& table) {
                    .section = kSection,
                    .help = "no prefetch and no local data cache: for random reads of small files",
                    .value = FlagValue(&VolumeOptions::direct_mode)});
+  table.push_back(
+      {.name = "prefetch_order",
+       .section = kSection,
+       .help = "file of the mount with one path in each line: fetch small files ahead in that order",
+       .value = TextValue("PATH", &VolumeOptions::prefetch_order),
+       .kinds = OptionKinds::kImage,
+       .default_text = "none"});
   AppendIndexRows(table);
 }
 

@@ -11,8 +11,9 @@ namespace bucketvol {
 namespace {
 
 constexpr size_t kCursors = 256;
-constexpr size_t kCandidates = 256;
-constexpr int kDecidingTouches = 3;
+constexpr size_t kMostCandidates = 256;
+// One touch in as many comes behind a candidate by chance.
+constexpr uint64_t kByChance = 32;
 // A successor counts however many other readers came between. A touch that is only near counts if it comes
 // soon: near places are found by chance, too.
 constexpr uint64_t kNear = 3;
@@ -28,7 +29,9 @@ struct Candidate {
 
 class FileSequence::Impl {
  public:
-  explicit Impl(const FileSequenceSettings& settings) : settings_(settings) {}
+  explicit Impl(const FileSequenceSettings& settings)
+      : settings_(settings),
+        most_candidates_(std::clamp<size_t>(settings.objects / kByChance, 8, kMostCandidates)) {}
 
   std::vector<OrdinalRange> OnOpen(uint64_t ordinal, Stall stall, absl::Duration now);
   uint64_t fetched() const { return fetched_; }
@@ -41,9 +44,11 @@ class FileSequence::Impl {
   void AddCandidate(uint64_t ordinal);
   SequenceCursor* AddCursor(SequenceCursor cursor);
   SequenceCursor* Merge(SequenceCursor* cursor);
+  bool Lately(const SequenceCursor& cursor) const;
   uint64_t AheadLimit() const;
 
   const FileSequenceSettings settings_;
+  const size_t most_candidates_;
   std::vector<SequenceCursor> cursors_;
   std::vector<Candidate> candidates_;
   uint64_t touches_ = 0;
@@ -75,7 +80,7 @@ Candidate* FileSequence::Impl::MatchCandidate(uint64_t ordinal) {
 
 void FileSequence::Impl::AddCandidate(uint64_t ordinal) {
   const Candidate candidate{ordinal, touches_, 1};
-  if (candidates_.size() < kCandidates) return candidates_.push_back(candidate);
+  if (candidates_.size() < most_candidates_) return candidates_.push_back(candidate);
   *std::min_element(candidates_.begin(), candidates_.end(),
                     [](const Candidate& a, const Candidate& b) { return a.touched < b.touched; }) = candidate;
 }
@@ -91,6 +96,8 @@ SequenceCursor* FileSequence::Impl::AddCursor(SequenceCursor cursor) {
 
 // Takes a touch that no cursor knows; returns the cursor that it makes.
 SequenceCursor* FileSequence::Impl::Decide(uint64_t ordinal) {
+  if (settings_.deciding_touches <= 1)
+    return AddCursor(SequenceCursor(ordinal, settings_.first_ahead, settings_.reordered, touches_));
   Candidate* candidate = MatchCandidate(ordinal);
   if (candidate == nullptr) {
     AddCandidate(ordinal);
@@ -99,11 +106,11 @@ SequenceCursor* FileSequence::Impl::Decide(uint64_t ordinal) {
   candidate->touches += ordinal != candidate->last ? 1 : 0;
   candidate->last = std::max(candidate->last, ordinal);
   candidate->touched = touches_;
-  if (candidate->touches < kDecidingTouches) return nullptr;
+  if (candidate->touches < settings_.deciding_touches) return nullptr;
   const uint64_t last = candidate->last;
   *candidate = candidates_.back();
   candidates_.pop_back();
-  return AddCursor(SequenceCursor(last, settings_.first_ahead, touches_));
+  return AddCursor(SequenceCursor(last, settings_.first_ahead, settings_.reordered, touches_));
 }
 
 // What another cursor has planned is on its way. A cursor that has nothing left to plan because of another
@@ -112,7 +119,7 @@ SequenceCursor* FileSequence::Impl::Merge(SequenceCursor* cursor) {
   SequenceCursor* before = nullptr;  // Has planned what this one would.
   uint64_t next = cursor->next();
   for (SequenceCursor& other : cursors_) {
-    if (&other == cursor || !other.Covers(next)) continue;
+    if (&other == cursor || !Lately(other) || !other.Covers(next)) continue;
     before = &other;
     next = other.next();
   }
@@ -126,12 +133,14 @@ SequenceCursor* FileSequence::Impl::Merge(SequenceCursor* cursor) {
   return before;
 }
 
+// Whether its readers have their turn now and then.
+bool FileSequence::Impl::Lately(const SequenceCursor& cursor) const {
+  return touches_ - cursor.last_touch() < kSoon + 4 * cursors_.size();
+}
+
 uint64_t FileSequence::Impl::AheadLimit() const {
-  // Those that have their turn now and then.
-  const uint64_t lately = kSoon + 4 * cursors_.size();
-  const auto active = std::count_if(cursors_.begin(), cursors_.end(), [&](const SequenceCursor& cursor) {
-    return touches_ - cursor.last_touch() < lately;
-  });
+  const auto active = std::count_if(cursors_.begin(), cursors_.end(),
+                                    [&](const SequenceCursor& cursor) { return Lately(cursor); });
   const uint64_t share = settings_.total_ahead / static_cast<uint64_t>(std::max<long>(active, 1));
   return std::min(settings_.max_ahead, std::max(share, settings_.first_ahead));
 }

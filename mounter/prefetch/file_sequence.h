@@ -21,6 +21,8 @@ struct FileSequenceSettings {
   uint64_t first_ahead = 4;     // Fetched ahead of a reader when its order is recognised.
   uint64_t max_ahead = 512;     // Kept ahead of one reader at most,
   uint64_t total_ahead = 1024;  // and of all of them.
+  int deciding_touches = 3;     // In order, from which on something is fetched ahead.
+  uint64_t reordered = 0;       // How far readers that go together are expected to overtake each other.
 };
 
 /// Recognises readers that take small objects in the order of the index, and says which objects to fetch

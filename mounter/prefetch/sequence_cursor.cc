@@ -13,13 +13,14 @@ constexpr absl::Duration kStop = absl::Minutes(1);
 
 }  // namespace
 
-SequenceCursor::SequenceCursor(uint64_t ordinal, uint64_t ahead, uint64_t touch)
+SequenceCursor::SequenceCursor(uint64_t ordinal, uint64_t ahead, uint64_t reordered, uint64_t touch)
     : begin_(ordinal),
       last_(ordinal),
       ahead_(ahead),
       planned_to_(ordinal + 1),
       grow_at_(ordinal + 1),
       judged_to_(ordinal + 1),
+      most_behind_(std::min(reordered, kRing / 4)),
       last_touch_(touch) {}
 
 std::optional<uint64_t> SequenceCursor::Distance(uint64_t ordinal) const {
@@ -59,7 +60,7 @@ void SequenceCursor::Note(const Touch& touch, const Limits& limits) {
   last_touch_ = touch.number;
   const uint64_t ordinal = touch.ordinal;
   MarkUsed(ordinal);
-  if (ordinal < last_) most_behind_ = std::max(most_behind_, std::min(last_ - ordinal, kRing / 8));
+  if (ordinal < last_) most_behind_ = std::max(most_behind_, std::min(last_ - ordinal, kRing / 4));
   last_ = std::max(last_, ordinal);
   // Where readers went on without us, nothing is planned any more.
   planned_to_ = std::max(planned_to_, last_ + 1);
@@ -82,7 +83,7 @@ void SequenceCursor::Absorb(const SequenceCursor& other) {
     outstanding_ += other.unused_.test(place) ? 1 : 0;
   }
   const uint64_t apart = last_ > other.last_ ? last_ - other.last_ : other.last_ - last_;
-  most_behind_ = std::max({most_behind_, other.most_behind_, std::min(apart, kRing / 8)});
+  most_behind_ = std::max({most_behind_, other.most_behind_, std::min(apart, kRing / 4)});
   begin_ = std::min(begin_, other.begin_);
   last_ = std::max(last_, other.last_);
   planned_to_ = std::max({planned_to_, last_ + 1, std::min(other.planned_to_, judged_to_ + kRing)});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bitset>
 #include <cstdint>
 #include <optional>
@@ -13,8 +14,9 @@ namespace bucketvol {
 /// One place where readers go through objects in the order of the index. Thread-compatible.
 class SequenceCursor {
  public:
-  /// Begins with the touch that made the order certain.
-  SequenceCursor(uint64_t ordinal, uint64_t ahead, uint64_t touch);
+  /// Begins with the touch that made the order certain. `reordered`: how far readers that go together are
+  /// expected to overtake each other.
+  SequenceCursor(uint64_t ordinal, uint64_t ahead, uint64_t reordered, uint64_t touch);
 
   /// How far a touch is from here; nullopt when it does not belong here. It may be as far away as what was
   /// used so far makes believable. 0 when it is of an object that was planned here and not used.
@@ -42,8 +44,10 @@ class SequenceCursor {
   bool full() const { return planned_to_ > last_ + ahead_; }
   /// Takes over what another cursor at this place has planned.
   void Absorb(const SequenceCursor& other);
-  /// Whether readers came by the object here, or it is planned.
-  bool Covers(uint64_t ordinal) const { return begin_ <= ordinal && ordinal < planned_to_; }
+  /// Whether readers came by the object here lately, or it is planned.
+  bool Covers(uint64_t ordinal) const {
+    return std::max(begin_, judged_to_) <= ordinal && ordinal < planned_to_;
+  }
 
   /// The number of the last touch.
   uint64_t last_touch() const { return last_touch_; }
@@ -51,7 +55,7 @@ class SequenceCursor {
   bool used_planned() const { return used_planned_; }
 
  private:
-  static constexpr uint64_t kRing = 2048;  // Objects whose touches are remembered.
+  static constexpr uint64_t kRing = 8192;  // Objects whose touches are remembered.
 
   bool Unused(uint64_t ordinal) const {
     return judged_to_ <= ordinal && ordinal < planned_to_ && unused_.test(ordinal % kRing);

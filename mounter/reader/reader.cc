@@ -15,6 +15,10 @@ void Reader::Read(const ObjectId& object, ByteRange range, const ReadContext& co
   core_->Read(object, range, context, std::move(done));
 }
 void Reader::Prefetch(const ObjectId& object, ByteRange range) { core_->Prefetch(object, range); }
+void Reader::FollowOrder(std::shared_ptr<const ObjectOrder> order, OrderTrust trust) {
+  core_->FollowOrder(std::move(order), trust);
+}
+std::vector<uint32_t> Reader::TakeTouches() { return core_->TakeTouches(); }
 void Reader::Tick() { core_->Tick(); }
 Reader::Memory Reader::memory() const {
   const MemoryTier& memory = core_->memory();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
@@ -18,6 +19,7 @@
 #include "mounter/objstore/congestion.h"
 #include "mounter/objstore/object_store.h"
 #include "mounter/prefetch/concurrency_limit.h"
+#include "mounter/prefetch/object_order.h"
 #include "mounter/prefetch/stream_table.h"
 #include "mounter/reader/object_id.h"
 #include "mounter/reader/object_sequence.h"
@@ -97,8 +99,8 @@ struct ReaderHelpers {
 /// (FailedPrecondition, or NotFound) and no byte of it is served any more.
 ///
 /// State belongs to the object, whoever reads it. Streams of reads are recognised and fetched ahead of, and
-/// so are readers that take small objects in the order of ReaderHelpers::sequence. What somebody waits for
-/// always goes first.
+/// so are readers that take small objects in the order of ReaderHelpers::sequence, or in an order that
+/// FollowOrder told. What somebody waits for always goes first.
 ///
 /// Thread-safe. No lock is held while the store, a callback or a copy runs.
 class Reader {
@@ -119,6 +121,13 @@ class Reader {
   /// Has what is absent of `range`, cut to the object, fetched without anybody waiting for it, when memory
   /// and link allow: what readers wait for goes first.
   void Prefetch(const ObjectId& object, ByteRange range);
+
+  /// Expects readers to take small objects in this order, too; it replaces one of the same trust. Its
+  /// ordinals are those of ReaderHelpers::sequence. Without effect where nothing is fetched ahead.
+  void FollowOrder(std::shared_ptr<const ObjectOrder> order, OrderTrust trust);
+  /// The small objects that were read for the first time, as far as is known, since the last call, in that
+  /// order. What nobody takes for long is forgotten. None where nothing is fetched ahead.
+  std::vector<uint32_t> TakeTouches();
 
   /// Gives memory back that nobody has used for long, and gives up what streams that have ended left behind.
   /// Call it about once a second.

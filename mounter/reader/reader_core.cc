@@ -149,6 +149,14 @@ void Reader::Core::FollowSequence(uint64_t ordinal, Stall stall) {
   if (!ahead.empty()) PumpAhead();
 }
 
+void Reader::Core::FollowOrder(std::shared_ptr<const ObjectOrder> order, OrderTrust trust) {
+  if (sequence_) sequence_->Follow(std::move(order), trust);
+}
+
+std::vector<uint32_t> Reader::Core::TakeTouches() {
+  return sequence_ ? sequence_->TakeTouches() : std::vector<uint32_t>();
+}
+
 void Reader::Core::PumpAhead() {
   scheduler_.Pump();
   if (scheduler_.starved()) share_.OnPressure();

@@ -31,6 +31,8 @@ class Reader::Core final : public Fetch::Owner {
 
   void Read(const ObjectId& id, ByteRange range, const ReadContext& context, ReadCallback done);
   void Prefetch(const ObjectId& id, ByteRange range);
+  void FollowOrder(std::shared_ptr<const ObjectOrder> order, OrderTrust trust);
+  std::vector<uint32_t> TakeTouches();
   void Tick();
   const MemoryTier& memory() const { return memory_; }
   const FetchScheduler& scheduler() const { return scheduler_; }

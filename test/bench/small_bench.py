@@ -8,6 +8,7 @@ from bench_context import PROFILES, SMALL
 
 SIZE = 100_000
 FEW_BYTES = 256 << 20  # Of memory, for trials that read little.
+EPOCHS = "epochs:keys=1000,per-dir=100,size=100KB,name-bytes=30,seed=4"
 TINY = "tiny:keys=1000,per-dir=100,size=16KiB,name-bytes=30,seed=3"
 
 
@@ -88,6 +89,19 @@ def tiny_by_peers(bench, server, keys):
                 yield trials.row(f"tiny-files: {name}: {peer.name}, seconds", cost.seconds)
 
 
+def epochs(bench):
+    """Two jobs that read the same shuffled order: the second is fetched ahead of as the first recorded it."""
+    with bench.served(EPOCHS, "oss") as (server, ours):
+        keys = shuffled(bench.keys(EPOCHS), 1)
+        first, second = [], []
+        for _ in range(bench.trials):
+            for costs, ours.keeps_order in ((first, False), (second, True)):
+                costs.append(bench.trial(server, ours, lambda: bench.load.read(ours.directory, keys, "--readers", 1)))
+    chosen = bench.configuration(files=len(keys), readers=1, profile="oss")
+    yield trials.row("epochs: second job / first job, seconds", [b.seconds / a.seconds for a, b in zip(first, second)], "<= 0.2", chosen)
+    yield trials.row("epochs: second job: requests per file", [cost.gets / len(keys) for cost in second], "<= 1.01", chosen)
+
+
 def settle(server):
     """Waits until nothing is asked of the server any more."""
     before = None
@@ -120,4 +134,4 @@ def tmpfs_rate(bench, ours, keys):
     return delivered / seconds
 
 
-WORKLOADS = {"random-files": random_files, "ordered-files": ordered_files, "tiny-files": tiny_files, "second-read": second_read}
+WORKLOADS = {"random-files": random_files, "ordered-files": ordered_files, "tiny-files": tiny_files, "second-read": second_read, "epochs": epochs}

@@ -1,5 +1,6 @@
 """What a workload reads through: one of our mounts, or anything else that looks like one, and what reading costs it."""
 import dataclasses
+import glob
 import json
 import os
 import resource
@@ -47,6 +48,7 @@ class Volume:
     """A bucket mounted by bucketvol. An index is kept between mounts, so that a trial does not list again."""
     name = "bucketvol"
     trial_bytes = TRIAL_BYTES
+    keeps_order = False  # Whether a mount may follow the order that the one before recorded: a trial shall know of no other.
 
     def __init__(self, space, server, bucket, *options, cgroup=None):
         self._space, self._server, self._bucket, self._options, self._cgroup = space, server, bucket, options, cgroup
@@ -55,6 +57,8 @@ class Volume:
 
     def mount(self):
         """At a directory of its own each time: a mount namespace that somebody makes meanwhile keeps the last mount alive."""
+        if not self.keeps_order:
+            self.forget_order()
         self._mounts += 1
         self.directory = f"{self._space.mountpoint}{self._mounts}"
         os.mkdir(self.directory)
@@ -64,6 +68,10 @@ class Volume:
                               preexec_fn=join, stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"{done.stderr.strip()} (mounting with -o {words})")
+
+    def forget_order(self):
+        for recording in glob.glob(f"{self._space.path}/state/index/*/order"):
+            os.unlink(recording)
 
     def umount(self):
         if os.path.ismount(self.directory):

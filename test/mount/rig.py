@@ -287,7 +287,7 @@ class MountTest(unittest.TestCase):
             if "manifest" not in names:
                 found.append(directory)
             found += [os.path.join(directory, name) for name in
-                      names - {"manifest", "meta.erofs", "objects", "hints", "build.lock", "use.lock"}]
+                      names - {"manifest", "meta.erofs", "objects", "hints", "order", "build.lock", "use.lock"}]
         return found
 
     def leftovers(self):

@@ -16,15 +16,8 @@ namespace bucketvol {
 namespace {
 
 SocketAddress Address(const std::string& text, uint16_t port = 0) {
-  sockaddr_in v4 = {};
-  v4.sin_family = AF_INET;
-  sockaddr_in6 v6 = {};
-  v6.sin6_family = AF_INET6;
-  const bool is_v4 = inet_pton(AF_INET, text.c_str(), &v4.sin_addr) == 1;
-  EXPECT_TRUE(is_v4 || inet_pton(AF_INET6, text.c_str(), &v6.sin6_addr) == 1);
-  SocketAddress address = is_v4 ? SocketAddress::Of(reinterpret_cast<sockaddr*>(&v4), sizeof(v4))
-                                : SocketAddress::Of(reinterpret_cast<sockaddr*>(&v6), sizeof(v6));
-  address.SetPort(port);
+  const SocketAddress address = SocketAddress::Parse(text.c_str(), port);
+  EXPECT_TRUE(address.known());
   return address;
 }
 
@@ -100,6 +93,123 @@ TEST_F(AddressBookTest, KeepsWhatItKnowsWhenTheResolverFails) {
   Connect(Address("10.0.0.1"), 1);
   Resolve();
   EXPECT_EQ(Connect(Address("10.0.0.1"), 10).size(), 2u);
+}
+
+TEST_F(AddressBookTest, TextIsParsed) {
+  EXPECT_EQ(Text(Address("10.0.0.1", 80)), "10.0.0.1");
+  EXPECT_EQ(Text(Address("fd00::1", 80)), "fd00::1");
+  EXPECT_EQ(Address("fd00::1", 80).port(), 80);
+  EXPECT_FALSE(SocketAddress::Parse("h", 80).known());
+}
+
+TEST_F(AddressBookTest, KeysTellHostsAndPortsApart) {
+  EXPECT_EQ(Address("10.0.0.1", 80).Key(), Address("10.0.0.1", 80).Key());
+  EXPECT_NE(Address("10.0.0.1", 80).Key(), Address("10.0.0.1", 81).Key());
+  EXPECT_NE(Address("10.0.0.1", 80).Key(), Address("10.0.0.2", 80).Key());
+  EXPECT_NE(Address("fd00::1", 80).Key(), Address("fd00::2", 80).Key());
+}
+
+// --- Addresses in trouble ---
+
+class AddressInTroubleTest : public AddressBookTest {
+ protected:
+  AddressInTroubleTest() {
+    addresses_.push_back(Address("10.0.0.3"));
+    Connect(one_, 1);
+    Resolve();
+  }
+  using Counts = std::map<std::string, int>;
+
+  const SocketAddress one_ = Address("10.0.0.1", 80);
+  const SocketAddress two_ = Address("10.0.0.2", 80);
+  const SocketAddress three_ = Address("10.0.0.3", 80);
+};
+
+TEST_F(AddressInTroubleTest, ItsShareGoesToTheOthers) {
+  book_.OnFailure(three_);
+  EXPECT_EQ(Connect(one_, 30), (Counts{{"10.0.0.1", 15}, {"10.0.0.2", 15}}));
+  EXPECT_EQ(Connect(three_, 2), (Counts{{"10.0.0.1", 1}, {"10.0.0.2", 1}}));
+}
+
+TEST_F(AddressInTroubleTest, OneConnectionProbesItNowAndThen) {
+  book_.OnFailure(three_);
+  for (const int pause : {1, 2, 4, 8, 16, 32, 64, 64, 64}) {
+    time_.Advance(absl::Seconds(pause) - absl::Milliseconds(1));
+    EXPECT_EQ(Connect(one_, 30).count("10.0.0.3"), 0u) << pause;
+    time_.Advance(absl::Milliseconds(1));
+    EXPECT_EQ(Connect(one_, 30)["10.0.0.3"], 1) << pause;
+    book_.OnFailure(three_);
+  }
+}
+
+TEST_F(AddressInTroubleTest, ItIsBackWhenItAnswers) {
+  book_.OnFailure(three_);
+  time_.Advance(absl::Seconds(1));
+  book_.OnBytes(three_, absl::ZeroDuration());  // Over a connection from before: it may be about to end.
+  EXPECT_EQ(Connect(one_, 31)["10.0.0.3"], 1);
+  book_.OnBytes(three_, time_.Elapsed());
+  EXPECT_EQ(Connect(one_, 30), (Counts{{"10.0.0.1", 10}, {"10.0.0.2", 10}, {"10.0.0.3", 10}}));
+}
+
+TEST_F(AddressInTroubleTest, AllAreTriedWhenAllAre) {
+  for (const SocketAddress& each : {one_, two_, three_}) book_.OnFailure(each);
+  EXPECT_EQ(Connect(one_, 30), (Counts{{"10.0.0.1", 10}, {"10.0.0.2", 10}, {"10.0.0.3", 10}}));
+  EXPECT_TRUE(book_.IsGood("h", one_));
+}
+
+TEST_F(AddressInTroubleTest, ASecondOfSilenceIsTrouble) {
+  time_.Advance(absl::Milliseconds(999));
+  book_.OnSilence(three_, absl::ZeroDuration());
+  EXPECT_TRUE(book_.IsGood("h", three_));
+  time_.Advance(absl::Seconds(10));
+  book_.OnSilence(three_, time_.Elapsed() - absl::Milliseconds(1));
+  EXPECT_FALSE(book_.IsGood("h", three_));
+  EXPECT_EQ(Connect(one_, 30).count("10.0.0.3"), 0u);
+}
+
+TEST_F(AddressInTroubleTest, SilencesAtTheSameTimeCountOnce) {
+  time_.Advance(absl::Milliseconds(100));
+  for (int i = 0; i < 100; ++i) book_.OnSilence(three_, absl::ZeroDuration());
+  EXPECT_TRUE(book_.IsGood("h", three_));
+}
+
+TEST_F(AddressInTroubleTest, BytesEndTheSilence) {
+  for (int i = 0; i < 10; ++i) {
+    time_.Advance(absl::Milliseconds(900));
+    book_.OnSilence(three_, time_.Elapsed() - absl::Milliseconds(900));
+    book_.OnBytes(three_, absl::ZeroDuration());
+  }
+  EXPECT_TRUE(book_.IsGood("h", three_));
+}
+
+TEST_F(AddressInTroubleTest, WhatFailedGoesElsewhere) {
+  for (int i = 0; i < 10; ++i) EXPECT_NE(Text(book_.InTurn("h", one_, two_.Key())), "10.0.0.2");
+  EXPECT_FALSE(book_.IsGood("h", two_, two_.Key()));
+  EXPECT_TRUE(book_.IsGood("h", two_, one_.Key()));
+  book_.OnFailure(one_);
+  book_.OnFailure(three_);
+  EXPECT_EQ(Text(book_.InTurn("h", one_, two_.Key())), "10.0.0.2");  // The only one that works.
+  EXPECT_TRUE(book_.IsGood("h", two_, two_.Key()));
+  time_.Advance(absl::Seconds(5));
+  EXPECT_EQ(Text(book_.InTurn("h", one_, two_.Key())), "10.0.0.2");  // It does not probe.
+}
+
+TEST_F(AddressInTroubleTest, TheResolverIsAskedSoon) {
+  book_.OnFailure(three_);
+  time_.Advance(absl::Seconds(5));
+  Connect(one_, 10);
+  EXPECT_EQ(tasks_.size(), 1u);
+}
+
+TEST_F(AddressInTroubleTest, OneAloneIsUsedAllTheSame) {
+  addresses_ = {Address("10.0.0.1")};
+  time_.Advance(absl::Seconds(61));
+  Connect(one_, 1);
+  Resolve();
+  book_.OnFailure(one_);
+  EXPECT_EQ(Connect(one_, 10), (Counts{{"10.0.0.1", 10}}));
+  EXPECT_TRUE(book_.IsGood("h", one_, one_.Key()));
+  EXPECT_FALSE(book_.HasSeveral("h"));
 }
 
 TEST_F(AddressBookTest, TheSystemKnowsAddresses) {

@@ -62,6 +62,11 @@ class HandServer {
     }
     return true;
   }
+  /// Takes what comes until the other side closes, and says nothing.
+  static void BeSilent(int connection) {
+    char byte;
+    while (recv(connection, &byte, 1, 0) == 1) continue;
+  }
   static void Answer(int connection, absl::string_view body) {
     const std::string text =
         absl::StrCat("HTTP/1.1 200 OK\r\nContent-Length: ", body.size(), "\r\n\r\n", body);

@@ -18,6 +18,8 @@ namespace {
 
 using Outcome = PlainConnection::Outcome;
 
+constexpr auto kAny = [](const PlainConnection&) { return true; };
+
 class BodySink final : public HttpResponseSink {
  public:
   bool OnHead(const HttpResponseHead&) override { return true; }
@@ -44,7 +46,7 @@ class PlainConnectionsTest : public ::testing::Test {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
     server = UniqueFd(ends[1]);
-    PlainConnection& connection = connections_->Add(UniqueFd(ends[0]), authority);
+    PlainConnection& connection = connections_->Add(UniqueFd(ends[0]), authority, absl::ZeroDuration());
     connection.user = this;
     return connection;
   }
@@ -112,16 +114,30 @@ TEST_F(PlainConnectionsTest, TheLatestIdleConnectionIsTakenFirst) {
   UniqueFd servers[2];
   PlainConnection& first = Connect(servers[0]);
   PlainConnection& second = Connect(servers[1]);
-  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1)), nullptr);
+  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1), kAny), nullptr);
   for (PlainConnection* each : {&first, &second}) {
     EXPECT_EQ(Exchange(*each, servers[each == &second], kAnswer).kind, Outcome::kWhole);
     connections_->Keep(*each, absl::Seconds(1));
   }
-  EXPECT_EQ(connections_->TakeIdle("h:2", absl::Seconds(1)), nullptr);
-  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1)), &second);
+  EXPECT_EQ(connections_->TakeIdle("h:2", absl::Seconds(1), kAny), nullptr);
+  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1), kAny), &second);
   EXPECT_TRUE(second.used_before);
-  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1)), &first);
-  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1)), nullptr);
+  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1), kAny), &first);
+  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1), kAny), nullptr);
+}
+
+TEST_F(PlainConnectionsTest, OneThatDoesNotFitStaysIdle) {
+  UniqueFd servers[2];
+  PlainConnection& first = Connect(servers[0]);
+  PlainConnection& second = Connect(servers[1]);
+  for (PlainConnection* each : {&first, &second}) {
+    Exchange(*each, servers[each == &second], kAnswer);
+    connections_->Keep(*each, absl::Seconds(1));
+  }
+  const auto is_first = [&](const PlainConnection& each) { return &each == &first; };
+  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1), is_first), &first);
+  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1), is_first), nullptr);
+  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1), kAny), &second);
 }
 
 TEST_F(PlainConnectionsTest, OneThatIsIdleForLongIsClosed) {
@@ -129,7 +145,7 @@ TEST_F(PlainConnectionsTest, OneThatIsIdleForLongIsClosed) {
   PlainConnection& connection = Connect(server);
   Exchange(connection, server, kAnswer);
   connections_->Keep(connection, absl::Seconds(1));
-  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(200)), nullptr);
+  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(200), kAny), nullptr);
   char text[500];
   while (read(server.get(), text, sizeof(text)) > 0) continue;
   EXPECT_EQ(read(server.get(), text, sizeof(text)), 0);
@@ -143,8 +159,8 @@ TEST_F(PlainConnectionsTest, WhatIsTooManyOrNotReusableIsClosed) {
     Exchange(*all[i], servers[i], i == 3 ? "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n" : kAnswer);
     connections_->Keep(*all[i], absl::Seconds(1));
   }
-  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1)), all[2]);
-  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1)), nullptr);
+  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1), kAny), all[2]);
+  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1), kAny), nullptr);
 }
 
 TEST_F(PlainConnectionsTest, AServerThatClosesAnIdleOneIsHeard) {
@@ -156,7 +172,7 @@ TEST_F(PlainConnectionsTest, AServerThatClosesAnIdleOneIsHeard) {
   server.Reset();
   EXPECT_EQ(Ready(), std::vector<int>{connection.fd()});
   connections_->Close(*connections_->Find(connection.fd()));
-  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1)), nullptr);
+  EXPECT_EQ(connections_->TakeIdle("h:1", absl::Seconds(1), kAny), nullptr);
 }
 
 TEST_F(PlainConnectionsTest, EndsAreTold) {

@@ -219,14 +219,8 @@ TEST_F(TlsTest, HttpsToAnHttpPortIsNamed) {
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("TLS was not set up within 300ms; is url= right")));
 }
 
-// Takes what comes, and says nothing.
-void BeSilent(int connection) {
-  char byte;
-  while (recv(connection, &byte, 1, 0) == 1) continue;
-}
-
 TEST_F(TlsTest, AServerThatNeverAnswersTheHandshakeIsNamed) {
-  const HandServer silent([](HandServer&, int connection) { BeSilent(connection); });
+  const HandServer silent([](HandServer&, int connection) { HandServer::BeSilent(connection); });
   StoreSettings settings = OneAttempt(SettingsFor(absl::StrCat("https://127.0.0.1:", silent.port())));
   settings.transport.connect_timeout = absl::Milliseconds(300);
   EXPECT_THAT(
@@ -239,7 +233,7 @@ TEST_F(TlsTest, AServerThatNeverAnswersTheHandshakeIsNamedBehindAProxy) {
     HandServer::ReadHead(connection);
     constexpr absl::string_view kConnected = "HTTP/1.1 200 Connection established\r\n\r\n";
     (void)!write(connection, kConnected.data(), kConnected.size());
-    BeSilent(connection);
+    HandServer::BeSilent(connection);
   });
   StoreSettings settings = OneAttempt(SettingsFor("https://storage.example.invalid"));
   settings.transport.proxy.proxy = absl::StrCat("http://user:proxy-password@127.0.0.1:", proxy.port());

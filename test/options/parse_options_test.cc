@@ -36,7 +36,7 @@ TEST(ParseVolumeOptionsTest, EveryOptionReachesItsField) {
       Typed("region=cn-beijing,sigVersion=v1,addressing=path,list_objects_v1,ca_file=/"
             "ca.pem,no_check_certificate,"
             "proxy=http://proxy:3128,no_proxy=a\\,b,passwd_file=/"
-            "pw,umask=077,uid=1000,gid=100,allow_empty,directMode,"
+            "pw,umask=077,uid=1000,gid=100,allow_empty,directMode,prefetch_order=a\\,b/list,"
             "index_fs=ext4,transport=file,index_max_age=1h,list_streams=32,resourceLimit=2c4g,memory_budget="
             "300MiB,node_memory_budget=3GiB,"
             "request_rate=12.5,"
@@ -59,6 +59,7 @@ TEST(ParseVolumeOptionsTest, EveryOptionReachesItsField) {
   expected.read_only = true;
   expected.allow_empty = true;
   expected.direct_mode = true;
+  expected.prefetch_order = "a,b/list";
   expected.index_fs = IndexFs::kExt4;
   expected.transport = TransportKind::kFile;
   expected.index_max_age = absl::Hours(1);
@@ -73,7 +74,8 @@ TEST(ParseVolumeOptionsTest, EveryOptionReachesItsField) {
   expected.run_dir = "/r";
   expected.log_level = "debug";
   expected.warnings = {"region=cn-beijing does not match the url, which tells cn-hangzhou",
-                       "no_check_certificate: whoever sits between can read and change everything"};
+                       "no_check_certificate: whoever sits between can read and change everything",
+                       "prefetch_order has no effect with directMode: nothing is fetched ahead"};
   EXPECT_EQ(options, expected);
 }
 

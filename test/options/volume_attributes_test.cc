@@ -103,6 +103,14 @@ TEST(VolumeAttributesTest, OtherOptsWinOverAttributesButForIdentity) {
                "otherOpts word \"bucket\" contradicts volumeAttributes key \"bucket\"; leave one out"));
 }
 
+TEST(VolumeAttributesTest, AnOrderOfPrefetchIsAnAttributeOrAWord) {
+  ASSERT_OK_AND_ASSIGN(const VolumeOptions attribute, VolumeWith("prefetch_order", "lists/train.txt"));
+  EXPECT_EQ(attribute.prefetch_order, "lists/train.txt");
+  ASSERT_OK_AND_ASSIGN(const VolumeOptions word,
+                       VolumeWith("umask", "022", "-o prefetch_order=lists/train.txt"));
+  EXPECT_EQ(word.prefetch_order, "lists/train.txt");
+}
+
 TEST(VolumeAttributesTest, FilesOfTheNodeNeedPermission) {
   EXPECT_THAT(
       VolumeWith("passwd_file", "/etc/shadow"),

@@ -39,9 +39,11 @@ TEST(VolumeSpecTest, OptionsComeBackAsTheyWere) {
           "url=oss-cn-hangzhou.aliyuncs.com,region=cn-beijing,sigVersion=v1,addressing=path,list_objects_v1,"
           "ca_file=/ca.pem,no_check_certificate,proxy=http://proxy:3128,no_proxy=a\\,b,passwd_file=/"
           "pw,umask=077,"
-          "uid=1000,gid=100,allow_empty,directMode,index_fs=ext4,transport=file,index_max_age=7d,list_"
+          "uid=1000,gid=100,allow_empty,directMode,prefetch_order=a/"
+          "list,index_fs=ext4,transport=file,index_max_age=7d,list_"
           "streams=32,"
-          "resourceLimit=2c4g,memory_budget=300MB,node_memory_budget=5GB,request_rate=0.125,connect_timeout=1500ms,request_timeout="
+          "resourceLimit=2c4g,memory_budget=300MB,node_memory_budget=5GB,request_rate=0.125,connect_timeout="
+          "1500ms,request_timeout="
           "1m,state_dir=/"
           "s,run_dir=/r,"
           "log_level=error"),

@@ -108,6 +108,14 @@ TEST(FileSequence, RandomOrderFetchesNextToNothing) {
   }
 }
 
+TEST(FileSequence, RandomOrderOfFewFilesFetchesNextToNothing) {
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    FileSequence files({.objects = 1'000});
+    for (const uint64_t ordinal : Permutation(1'000, seed)) files.OnOpen(ordinal, Stall::kAbsent, {});
+    EXPECT_LE(files.fetched(), 200) << seed;
+  }
+}
+
 TEST(FileSequence, ReadersThatWalkTogetherAreOneOrder) {
   FileSequence files(kSettings);
   // 256 readers that share a list: each block of 256 is touched in some order.
@@ -139,6 +147,15 @@ TEST(FileSequence, AnOrderedReaderKeepsItsPlaceAmongRandomOnes) {
     for (int other = 0; other < 255; ++other) files.OnOpen(1000 + random() % 999'000, Stall::kAbsent, {});
   }
   EXPECT_GE(files.used(), 490);
+}
+
+TEST(FileSequence, ASecondPassIsFetchedAheadOfLikeTheFirst) {
+  FileSequence files({.objects = 1000});
+  for (int pass = 0; pass < 3; ++pass) {
+    const uint64_t before = files.used();
+    for (uint64_t i = 0; i < 1000; ++i) files.OnOpen(i, Stall::kInflight, {});
+    EXPECT_GE(files.used() - before, 990) << pass;
+  }
 }
 
 TEST(FileSequence, UsedBelowOneFifthStopsForAMinute) {

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "mounter/reader/fetch_errors.h"
 #include "mounter/reader/object_registry.h"
 #include "mounter/reader/stale_objects.h"
 #include "test/support/fake_clock.h"
@@ -47,6 +48,23 @@ TEST(StaleObjectsTest, IsForgivenAfterAWhileButRemembered) {
   EXPECT_OK(stale.Check(object));
   EXPECT_FALSE(stale.Mark(object, absl::NotFoundError("gone")));
   EXPECT_TRUE(absl::IsNotFound(stale.Check(object)));
+}
+
+TEST(FetchErrorsTest, LogsOneLineASecondAndTellsHowManyItLeftOut) {
+  testing::FakeClock clock;
+  FetchErrors errors(clock);
+  const auto logged = [&](int count) {
+    ::testing::internal::CaptureStderr();
+    for (int i = 0; i < count; ++i) errors.Note(absl::UnavailableError("reset"));
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(logged(1), ::testing::EndsWith("reset\n"));
+  EXPECT_EQ(logged(5), "");
+  clock.Advance(absl::Seconds(1));
+  EXPECT_THAT(logged(1), ::testing::HasSubstr("errors not shown since the last line: 5"));
+  clock.Advance(absl::Seconds(1));
+  EXPECT_THAT(logged(1), ::testing::EndsWith("reset\n"));
+  EXPECT_EQ(errors.last(), "reset");
 }
 
 }  // namespace

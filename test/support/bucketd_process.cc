@@ -1,5 +1,6 @@
 #include "test/support/bucketd_process.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -57,11 +58,11 @@ std::string ReadLine(int fd) {
   return line;
 }
 
-UniqueFd Connect(int port) {
+UniqueFd Connect(const std::string& host, int port) {  // An IPv4 address.
   UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  inet_pton(AF_INET, host.c_str(), &address.sin_addr);
   address.sin_port = htons(static_cast<uint16_t>(port));
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     Die("cannot connect to bucketd", strerror(errno));
@@ -105,7 +106,9 @@ BucketdProcess::BucketdProcess(const std::vector<std::string>& arguments) {
   if (!absl::ConsumePrefix(&url, "bucketd: listening on ")) Die("the server did not start", line);
   url_ = std::string(url);
   tls_ = url_.rfind("https:", 0) == 0;
-  if (!absl::SimpleAtoi(url.substr(url.rfind(':') + 1), &port_)) Die("no port in", line);
+  const size_t host = url.find("//") + 2, colon = url.rfind(':');
+  host_ = std::string(url.substr(host, colon - host));
+  if (!absl::SimpleAtoi(url.substr(colon + 1), &port_)) Die("no port in", line);
 }
 
 BucketdProcess::~BucketdProcess() {
@@ -123,7 +126,7 @@ void BucketdProcess::Stop(int signal) {
 
 std::string BucketdProcess::Call(absl::string_view method, absl::string_view target,
                                  absl::string_view body) const {
-  const UniqueFd fd = Connect(port_);
+  const UniqueFd fd = Connect(host_, port_);
   const std::string request =
       absl::StrCat(method, " ", target, " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n",
                    "Content-Length: ", body.size(), "\r\n\r\n", body);

@@ -49,6 +49,7 @@ class BucketdProcess {
 
   int pid_ = -1;
   int output_ = -1;  // The server's standard output.
+  std::string host_;
   int port_ = 0;
   bool tls_ = false;
   std::string url_;

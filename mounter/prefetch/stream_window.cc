@@ -57,22 +57,14 @@ void StreamWindow::Measure(const Read& read) {
 }
 
 // What is in flight, at the stream's rate, while a part of the length that is in use waits for its first byte
-// and comes. Parts get longer with the window, and a longer part is longer on its way: so that the two do not
-// drive each other, at most twice the smallest window that agrees with its parts.
+// and comes.
 uint64_t StreamWindow::Needed(const Read& read, const LinkEstimate& link) const {
   // Not that of a burst, in which a stream catches up with what lay ready.
   double rate = *std::min_element(samples_.begin(), samples_.end());
   if (link.bytes_per_second > 0) rate = std::min(rate, link.bytes_per_second);
-  const auto needed = [&](uint64_t part) {
-    return std::max(static_cast<uint64_t>(rate * SecondsOf(part, link)) + kPartsMore * part,
-                    kPartsAlways * read.part_bytes);
-  };
-  const auto part_of = [&](uint64_t window) {
-    return std::min(PartBytes(link, read.part_bytes, window), read.part_bytes);
-  };
-  uint64_t part = std::min(kMinPartBytes, read.part_bytes);
-  while (part_of(needed(part)) > part) part *= 2;
-  return std::min(needed(part_of(bytes_)), 2 * needed(part));
+  const uint64_t part = std::min(PartBytes(link, read.part_bytes, bytes_), read.part_bytes);
+  return std::max(static_cast<uint64_t>(rate * SecondsOf(part, link)) + kPartsMore * part,
+                  kPartsAlways * read.part_bytes);
 }
 
 void StreamWindow::Grow(const Read& read, const LinkEstimate& link) {

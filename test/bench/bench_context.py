@@ -27,7 +27,7 @@ class Bench:
 
     def __init__(self, bin_dir, long=False, total=None, trials=None, peers=()):
         self.bin_dir, self.long, self.peers = bin_dir, long, peers
-        self.trials = trials or (5 if long else 3)
+        self.trials = trials or (5 if long else 2)
         self.load = volume.Loader(bin_dir)
         self.calibration = {}
         self.others = []  # What else the machine did: one share for each trial since somebody emptied the list.

@@ -108,7 +108,7 @@ def main():
     parser.add_argument("--only", help="a workload or the beginning of a row's name")
     parser.add_argument("--long", action="store_true", help="five trials of larger objects, and rows that take many minutes")
     parser.add_argument("--total", type=rate, help="cap of all connections (default: a third of what this machine can do)")
-    parser.add_argument("--trials", type=int, help="of each figure (default 3, with --long 5)")
+    parser.add_argument("--trials", type=int, help="of each figure (default 2, with --long 5)")
     parser.add_argument("--no-peers", action="store_true", help="do not measure other clients, even if they are installed")
     arguments = parser.parse_args()
     os.makedirs(arguments.out, exist_ok=True)

@@ -8,7 +8,7 @@ from bench_context import PROFILES, SMALL
 
 SIZE = 100_000
 FEW_BYTES = 256 << 20  # Of memory, for trials that read little.
-EPOCHS = "epochs:keys=1000,per-dir=100,size=100KB,name-bytes=30,seed=4"
+EPOCHS = "epochs:keys=300,per-dir=100,size=100KB,name-bytes=30,seed=4"
 TINY = "tiny:keys=1000,per-dir=100,size=16KiB,name-bytes=30,seed=3"
 
 

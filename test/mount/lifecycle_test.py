@@ -248,7 +248,7 @@ class LifecycleTest(rig.MountTest):
         self.serve_root()
         self.mount("s3://b")
         _, worker = self.pids()
-        os.kill(worker, signal.SIGSTOP)
+        rig.freeze(worker)
         self.assertEqual(self.status()["state"], "ready")
         os.kill(worker, signal.SIGCONT)
         self.umount()
@@ -261,7 +261,7 @@ class LifecycleTest(rig.MountTest):
         self.mount("s3://b")
         self.assertEqual(self.run_bucketvol("umount", first).code, 0)
         guard, _ = self.pids()
-        os.kill(guard, signal.SIGSTOP)
+        rig.freeze(guard)
         self.assertEqual(self.read("dir/file"), self.content)
         status = self.status()
         self.assertEqual((status["state"], status["source"], status["pid"]["guard"]), ("degraded", "s3://b", guard))
@@ -271,7 +271,7 @@ class LifecycleTest(rig.MountTest):
         os.kill(guard, signal.SIGCONT)
         self.assertEqual(self.status()["state"], "ready")
         self.assertEqual(self.read("other"), b"other")
-        os.kill(guard, signal.SIGSTOP)
+        rig.freeze(guard)
         self.umount("--force")
         self.assertEqual(self.mounts() + self.loops() + self.processes(), [])
         shutil.rmtree(self.dir + "/run")
@@ -364,7 +364,7 @@ class LifecycleTest(rig.MountTest):
                 except BlockingIOError:
                     return False
 
-        os.kill(guard, signal.SIGSTOP)
+        rig.freeze(guard)
         try:
             rig.await_true(lambda: "bv-reply" in threads(), "the worker to have sent the image")
             self.assertFalse(others_may_build())

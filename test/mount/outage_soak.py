@@ -51,7 +51,7 @@ class OutageSoak(rig.MountTest):
         self.mount("s3://b")
         worker = self.status()["pid"]["worker"]
         # It takes connections, and never answers.
-        os.kill(self.server.process.pid, signal.SIGSTOP)
+        rig.freeze(self.server.process.pid)
         begin, ended = time.monotonic(), {}
 
         def read(name):

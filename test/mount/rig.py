@@ -45,6 +45,23 @@ def await_true(condition, what):
         time.sleep(0.005)
 
 
+def freeze(pid):
+    """Stops a process, every thread of it: kill(2) returns before they stand still, and the others serve on until the first one
+    has taken the signal."""
+    os.kill(pid, signal.SIGSTOP)
+
+    def stands_still():
+        states = []
+        for path in glob.glob(f"/proc/{pid}/task/*/stat"):
+            try:
+                with open(path, encoding="utf-8") as file:
+                    states.append(file.read().rsplit(")", 1)[1].split()[0])
+            except OSError:  # A thread that has just ended.
+                return False
+        return set(states) == {"T"}
+    await_true(stands_still, f"process {pid} to stand still")
+
+
 def loop_label(device):
     """The file name that LOOP_GET_STATUS64 tells (struct loop_info64): guards put the mount point there."""
     status = bytearray(232)

@@ -447,7 +447,7 @@ class SharingTest(rig.MountTest):
         self.mount("s3://b")
         rig.await_true(lambda: self.status()["pid"]["standby"] != 0, "a standby")
         pid = self.status()["pid"]
-        os.kill(pid["worker"], signal.SIGSTOP)
+        rig.freeze(pid["worker"])
         self.mount_at(self.points[1])
         self.umount()
         self.assertEqual(sorted(os.listdir(self.points[1])), ["dir", "other"])

@@ -169,7 +169,7 @@ class TakeoverTest(rig.MountTest):
         self.serve_root()
         self.mount("s3://b", "request_timeout=4s")
         self.await_standby()
-        os.kill(self.worker(), signal.SIGSTOP)
+        rig.freeze(self.worker())
         self.assertReads()
         self.assertIn("no progress", self.status()["last_error"])
         self.umount()
@@ -177,7 +177,7 @@ class TakeoverTest(rig.MountTest):
     def test_without_a_network_reads_fail_at_the_limit_and_work_again_later(self):
         server = self.serve_root()
         self.mount("s3://b", "request_timeout=2s")
-        os.kill(server.process.pid, signal.SIGSTOP)
+        rig.freeze(server.process.pid)
         try:
             begin = time.monotonic()
             self.assertReadFails("d0/f0")
@@ -192,7 +192,7 @@ class TakeoverTest(rig.MountTest):
     def test_a_mount_with_a_stopped_worker_unmounts(self):
         self.serve_root()
         self.mount("s3://b")
-        os.kill(self.worker(), signal.SIGSTOP)
+        rig.freeze(self.worker())
         begin = time.monotonic()
         self.umount()
         self.assertLess(time.monotonic() - begin, 30)
@@ -208,7 +208,7 @@ class TakeoverTest(rig.MountTest):
         self.await_standby()
         self.replace(os.readlink(f"/proc/{self.worker()}/exe").rsplit("/", 1)[0] + "/bucketvol", "/bin/false")
         pid = self.status()["pid"]
-        os.kill(pid["worker"], signal.SIGSTOP)
+        rig.freeze(pid["worker"])
         os.kill(pid["standby"], signal.SIGKILL)
         reader = subprocess.Popen(["cat", self.path("d0/f0")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(reader.kill)

@@ -1,5 +1,6 @@
 #include "mounter/base/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -104,6 +105,18 @@ absl::Status MakeDirectories(const std::string& path, unsigned mode) {
   if (stat(path.c_str(), &info) != 0) return ErrnoToStatus(errno, absl::StrCat("stat ", path));
   if (!S_ISDIR(info.st_mode)) return ErrnoToStatus(ENOTDIR, absl::StrCat("make directory ", path));
   return absl::OkStatus();
+}
+
+std::vector<std::string> NamesIn(const std::string& directory) {
+  std::vector<std::string> names;
+  DIR* entries = opendir(directory.c_str());
+  if (entries == nullptr) return names;
+  while (const dirent* entry = readdir(entries)) {
+    const absl::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  closedir(entries);
+  return names;
 }
 
 }  // namespace bucketvol

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,5 +30,8 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
 
 /// Makes `path` and its missing parents with `mode`. An existing directory is fine.
 absl::Status MakeDirectories(const std::string& path, unsigned mode = 0700);
+
+/// The names in a directory, in no order, without "." and ".."; none where it cannot be read.
+std::vector<std::string> NamesIn(const std::string& directory);
 
 }  // namespace bucketvol

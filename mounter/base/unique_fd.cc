@@ -1,5 +1,6 @@
 #include "mounter/base/unique_fd.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,6 +21,13 @@ void UniqueFd::Reset() {
   close(fd_);
   errno = saved;
   fd_ = -1;
+}
+
+bool IsTheFileAt(const UniqueFd& fd, const std::string& path) {
+  struct stat open_file;
+  struct stat named;
+  return fstat(fd.get(), &open_file) == 0 && stat(path.c_str(), &named) == 0 &&
+         open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
 }
 
 }  // namespace bucketvol

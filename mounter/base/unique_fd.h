@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <utility>
 
 namespace bucketvol {
@@ -25,5 +26,8 @@ class UniqueFd {
  private:
   int fd_ = -1;
 };
+
+/// Whether `path` names the very file that is open: a lock on one that was removed or replaced locks nothing.
+bool IsTheFileAt(const UniqueFd& fd, const std::string& path);
 
 }  // namespace bucketvol

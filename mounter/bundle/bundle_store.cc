@@ -1,6 +1,5 @@
 #include "mounter/bundle/bundle_store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -99,18 +98,6 @@ bool IsMadeFrom(const BundleManifest& manifest, const std::vector<BundleFile>& f
       return false;
   }
   return true;
-}
-
-std::vector<std::string> NamesIn(const std::string& directory) {
-  std::vector<std::string> names;
-  DIR* entries = opendir(directory.c_str());
-  if (entries == nullptr) return names;
-  while (const dirent* entry = readdir(entries)) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
-  }
-  closedir(entries);
-  return names;
 }
 
 void RemoveTree(const std::string& directory) {

@@ -1,10 +1,9 @@
 #include "mounter/cli/guard_locks.h"
 
-#include <dirent.h>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "mounter/base/crc.h"
+#include "mounter/base/file.h"
 #include "mounter/guard/lock_file.h"
 
 namespace bucketvol {
@@ -17,13 +16,10 @@ std::string LockOfMountPoint(absl::string_view mount_point) {
 std::string LockOfSource(absl::string_view name) { return absl::StrCat(kLockDirectory, "/", name); }
 
 void CollectLocks() {
-  DIR* entries = opendir(kLockDirectory);
-  if (entries == nullptr) return;
-  while (const dirent* entry = readdir(entries)) {
-    if (entry->d_name[0] == '.') continue;
-    if (auto stale = LockFile::TakeStale(absl::StrCat(kLockDirectory, "/", entry->d_name))) stale->Remove();
+  for (const std::string& name : NamesIn(kLockDirectory)) {
+    if (name[0] == '.') continue;
+    if (auto stale = LockFile::TakeStale(absl::StrCat(kLockDirectory, "/", name))) stale->Remove();
   }
-  closedir(entries);
 }
 
 }  // namespace bucketvol

@@ -1,6 +1,5 @@
 #include "mounter/cli/index_store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -52,28 +51,8 @@ absl::StatusOr<bool> TryLock(const UniqueFd& fd, Lock lock, absl::string_view wh
   return ErrnoToStatus(errno, absl::StrCat("lock ", what));
 }
 
-// Whether `path` still names the open file: a lock on a file that was removed locks nothing.
-bool StillNamed(const UniqueFd& fd, const std::string& path) {
-  struct stat open_file;
-  struct stat named;
-  return fstat(fd.get(), &open_file) == 0 && stat(path.c_str(), &named) == 0 &&
-         open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
-}
-
 bool HasManifest(const std::string& directory) {
   return access(absl::StrCat(directory, "/", kManifestName).c_str(), F_OK) == 0;
-}
-
-std::vector<std::string> NamesIn(const std::string& directory) {
-  std::vector<std::string> names;
-  DIR* entries = opendir(directory.c_str());
-  if (entries == nullptr) return names;
-  while (const dirent* entry = readdir(entries)) {
-    const absl::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  closedir(entries);
-  return names;
 }
 
 // The caller holds both locks.
@@ -173,7 +152,7 @@ absl::StatusOr<IndexLease> IndexStore::Claim(const IndexKey& key, const Cancella
       absl::SleepFor(kLockPause);
       continue;
     }
-    if (!StillNamed(*build, directory + kBuildLock)) continue;
+    if (!IsTheFileAt(*build, directory + kBuildLock)) continue;
     return Hold(directory, *std::move(build));
   }
   return absl::CancelledError("interrupted");

@@ -1,6 +1,5 @@
 #include "mounter/cli/mount_point.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -17,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "mounter/base/errno_status.h"
+#include "mounter/base/file.h"
 #include "mounter/cli/guard_finder.h"
 #include "mounter/guard/mount_table.h"
 #include "mounter/guard/run_directory.h"
@@ -107,15 +107,12 @@ void CollectRunDirectories(const std::string& run_dir) {
     const auto has_it = [&](const GuardProcess& guard) { return guard.claims.HasMountPoint(mount_point); };
     return absl::c_any_of(mounts, is_there) && absl::c_none_of(guards, has_it);
   };
-  DIR* entries = opendir(run_dir.c_str());
-  if (entries == nullptr) return;
-  while (const dirent* entry = readdir(entries)) {
-    const std::string path = absl::StrCat(run_dir, "/", entry->d_name);
-    if (!IsRunDirectoryName(entry->d_name)) continue;
+  for (const std::string& name : NamesIn(run_dir)) {
+    if (!IsRunDirectoryName(name)) continue;
+    const std::string path = absl::StrCat(run_dir, "/", name);
     const auto claims = ReadClaims(path);
     if (!claims || absl::c_none_of(claims->mount_points, is_orphan)) RunDirectory::RemoveStale(path);
   }
-  closedir(entries);
 }
 
 std::vector<ImageMount> FindImageMounts() {

@@ -16,13 +16,6 @@ namespace {
 constexpr int kAttempts = 20;
 constexpr timespec kPause{0, 5'000'000};
 
-bool IsTheFileAt(const UniqueFd& fd, const std::string& path) {
-  struct stat open_file;
-  struct stat named;
-  return fstat(fd.get(), &open_file) == 0 && stat(path.c_str(), &named) == 0 &&
-         open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
-}
-
 bool TryLock(const UniqueFd& lock) { return flock(lock.get(), LOCK_EX | LOCK_NB) == 0; }
 
 bool LockSoon(const UniqueFd& lock) {

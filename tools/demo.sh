@@ -48,9 +48,9 @@ step "bucketvol mount s3://demo $mountpoint -o $options"
 "$bin/bucketvol" mount s3://demo "$mountpoint" -o "$options"
 
 step "find: the kernel's own metadata, no requests"
-find "$mountpoint" -type f | sort | head -5
+find "$mountpoint" -type f | sort | sed -n 1,5p
 echo "… $(find "$mountpoint" -type f | wc -l) files"
-ls -l "$mountpoint/train" | head -8
+ls -l "$mountpoint/train" | sed -n 1,8p
 
 step "df"
 df -h "$mountpoint"

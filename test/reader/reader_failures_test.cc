@@ -158,6 +158,32 @@ TEST(ReaderLifeTest, WhoHearsOfCongestionMayOutliveTheReader) {
   observer->OnCongestion(Congestion::kBandwidth);
 }
 
+TEST_F(ReaderFailuresTest, AFetchAheadThatFailedIsMadeUpForByItsReader) {
+  const ReadOutcome first(reader_, kLarge, {0, kMiB});
+  ASSERT_GE(store_.count(), 3u) << "the demand, and parts ahead of it";
+  const ByteRange failed = store_.request(1).range;
+  const size_t before = store_.count();
+  store_.Complete(0);
+  store_.End(1, absl::UnavailableError("connection reset"));
+  EXPECT_EQ(store_.count(), before) << "nobody needs it yet";
+  uint64_t asked_again = 0;
+  for (uint64_t at = kMiB; at < 8 * kMiB; at += kMiB / 16) {
+    const size_t sent = store_.count();
+    const ReadOutcome read(reader_, kLarge, {at, at + kMiB / 16});
+    if (at == failed.begin) {
+      EXPECT_EQ(store_.request(sent).range, failed);
+    }
+    for (size_t get = sent; get < store_.count(); ++get) {
+      if (store_.request(get).range.begin < failed.end) ++asked_again;
+    }
+    for (size_t get = 0; get < store_.count(); ++get) {
+      if (store_.InFlight(get)) store_.Complete(get);
+    }
+    ASSERT_EQ(read.text(), ContentOf(kLarge, {at, at + kMiB / 16}));
+  }
+  EXPECT_EQ(asked_again, 1u);
+}
+
 TEST_F(ReaderFailuresTest, BlocksThatWereCompleteBeforeTheErrorStay) {
   const ReadOutcome failed(reader_, kLarge, {8 * kMiB, 12 * kMiB});
   store_.Send(0, 2 * kMiB + 5);

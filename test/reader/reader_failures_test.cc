@@ -331,5 +331,27 @@ TEST_F(ReaderFailuresTest, DamagedMemoryIsFetchedAgain) {
   EXPECT_EQ(metrics_.bad_checksums, 1u);
 }
 
+// Two damaged blocks and a right one between them.
+TEST_F(ReaderFailuresTest, AChecksumOfTheObjectSaysNothingOfBlocksWithAGap) {
+  const ObjectId object{"three blocks", "E3", 150'000};
+  ReadOutcome first(reader_, object, {0, 150'000});
+  store_.Complete(0);
+  for (const size_t block : {0, 2}) const_cast<char&>(first.data().slices[block].bytes[100]) ^= 1;
+  for (const ByteRange damaged : {ByteRange{0, 200}, ByteRange{140'000, 150'000}}) {
+    const ReadOutcome read(reader_, object, damaged);
+    for (size_t get = 1; get < store_.count(); ++get) {
+      if (store_.InFlight(get)) store_.End(get, absl::UnavailableError("reset"));
+    }
+  }
+  const size_t get = store_.count();
+  const ReadOutcome read(reader_, object, {0, 200});
+  ASSERT_EQ(store_.request(get).range, (ByteRange{0, 150'000}));
+  store_.ObjectCrc64(get, Crc64Of(object));
+  store_.Complete(get);
+  EXPECT_EQ(store_.count(), get + 1);
+  EXPECT_EQ(read.text(), ContentOf(object, {0, 200}));
+  EXPECT_EQ(ReadOutcome(reader_, object, {0, 150'000}).text(), ContentOf(object, {0, 150'000}));
+}
+
 }  // namespace
 }  // namespace bucketvol

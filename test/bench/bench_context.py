@@ -15,11 +15,10 @@ GIB = 1 << 30
 PROFILES = {"zero": (0.0, 0), "oss": (0.035, 50 * MB), "s3": (0.016, 50 * MB), "tail": (0.035, 50 * MB)}
 
 SMALL = "small:keys=20000,per-dir=1000,size=100KB,name-bytes=40,seed=1"
-BIG_BYTES = {False: GIB, True: 4 * GIB}  # By `long`.
 
 
-def big_spec(long):
-    return f"big:keys=1,per-dir=1,size={BIG_BYTES[long] // MIB}MiB,name-bytes=20,seed=2"
+def big_spec(size):
+    return f"big:keys=1,per-dir=1,size={size // MIB}MiB,name-bytes=20,seed=2"
 
 
 class Bench:
@@ -27,7 +26,9 @@ class Bench:
 
     def __init__(self, bin_dir, long=False, total=None, trials=None, peers=()):
         self.bin_dir, self.long, self.peers = bin_dir, long, peers
-        self.trials = trials or (5 if long else 2)
+        self.trials = trials or (5 if long else 1)
+        self.trials_of_moments = max(3, self.trials)  # Of what takes a second or less.
+        self.lent = rig.LentMemory()
         self.load = volume.Loader(bin_dir)
         self.calibration = {}
         self.others = []  # What else the machine did: one share for each trial since somebody emptied the list.
@@ -43,6 +44,11 @@ class Bench:
     def short(self, short, long):
         return long if self.long else short
 
+    @property
+    def big_bytes(self):
+        """Size of a large object that many ways of reading are tried on."""
+        return self.short(2 * GIB, 4 * GIB)
+
     @contextlib.contextmanager
     def served(self, spec, profile, *options, capped=True, cgroup=None, **flags):
         """A server with the bucket of `spec`, and our volume of it (not mounted)."""
@@ -54,18 +60,23 @@ class Bench:
                 yield server, ours
             finally:
                 ours.umount()
+                self.lent.keep()
 
     def keys(self, spec):
         return volume.keys_of(self.bin_dir, spec)
 
-    def trial(self, server, mounted, action):
-        volume.make_cold(mounted)
+    def make_cold(self, mounted, memory=volume.TRIAL_BYTES, small_files=False):
+        volume.make_cold(mounted, self.lent, memory, small_files)
+
+    def trial(self, server, mounted, action, memory=volume.TRIAL_BYTES, small_files=False):
+        """`memory`: what the trial writes to, by the worker and in the page cache."""
+        self.make_cold(mounted, memory, small_files)
         cost = volume.observe(mounted, server, action)
         self.others.append(cost.others)
         return cost
 
-    def repeat(self, server, mounted, action, trials=None):
-        return [self.trial(server, mounted, action) for _ in range(trials or self.trials)]
+    def repeat(self, server, mounted, action, trials=None, memory=volume.TRIAL_BYTES):
+        return [self.trial(server, mounted, action, memory) for _ in range(trials or self.trials)]
 
     def configuration(self, **chosen):
         return {"long": self.long, **chosen}
@@ -80,7 +91,7 @@ def raw_read(bin_dir, server, target, count, connections, *flags):
 def calibrate(bin_dir):
     """The rate of a raw reader of ranges without any delay, and a third of it as the cap of all connections: between 300 and
     500 MB/s, so that two cores are not what is measured, in steps of 50, so that figures of two runs compare."""
-    spec = big_spec(False)
+    spec = big_spec(GIB)
     with rig.Bucketd(bin_dir, "--synthetic", spec) as server:
         ceiling = raw_read(bin_dir, server, "/big/" + volume.keys_of(bin_dir, spec)[0], 4, 4, "copy")["bytes_per_second"]
     total = min(max(ceiling / 3, 300 * MB), 500 * MB)

@@ -7,9 +7,9 @@ import time
 
 import rig
 import trials
-import volume
-from bench_context import BIG_BYTES, GIB, MB, MIB, PROFILES, SMALL, big_spec
-from small_bench import FEW_BYTES, SIZE, shuffled, small_reads
+from bench_context import GIB, MB, MIB, PROFILES, SMALL, big_spec
+from small_bench import SIZE, memory_of, shuffled, small_reads
+from volume import WORKER_BYTES
 
 TENSOR = 3 * MIB
 # What a stream may have ahead of its reader: twice what the cap brings in a round trip, and four parts of 8 MiB. After the seek
@@ -17,7 +17,7 @@ TENSOR = 3 * MIB
 WINDOW_MIB = 64
 FIRST_WINDOW_MIB = 4
 POD = 512 * MIB  # A memory limit of the reader's own: the page cache is charged to it, and its pages are used again.
-TEN_STREAMS = {False: 100 * MIB, True: 400 * MIB}  # By `long`.
+STREAM_BYTES = 4 * GIB  # So long that the start of a stream hardly weighs.
 
 
 def dd(path, *flags, cgroup=None):
@@ -29,7 +29,7 @@ def dd(path, *flags, cgroup=None):
 
 
 def stream(bench):
-    spec = big_spec(bench.long)
+    spec = big_spec(STREAM_BYTES)
     with bench.served(spec, "oss") as (server, ours), rig.Cgroup(POD) as pod:
         keys = bench.keys(spec)
         whole = [(0, 0, 0, None)]
@@ -42,11 +42,12 @@ def stream(bench):
             "O_DIRECT 1 MiB": lambda: bench.load.read(ours.directory, keys, "--block", "1MiB", "--style", "direct", accesses=whole),
         }
         for name, read in reads.items():
-            yield from stream_rows(bench, f"stream: {name}: ", bench.repeat(server, ours, read))
+            cached = 0 if "O_DIRECT" in name else POD if "pod" in name else STREAM_BYTES
+            yield from stream_rows(bench, f"stream: {name}: ", bench.repeat(server, ours, read, memory=WORKER_BYTES + cached))
 
 
 def stream_rows(bench, name, costs):
-    chosen = bench.configuration(profile="oss", total=bench.total, bytes=BIG_BYTES[bench.long])
+    chosen = bench.configuration(profile="oss", total=bench.total, bytes=STREAM_BYTES)
     yield trials.row(name + "E", [cost.rate / bench.total for cost in costs], ">= 0.95", chosen,
                      in_flight_peak=[cost.in_flight_peak for cost in costs])
     yield trials.row(name + "A", [cost.amplification for cost in costs], "<= 1.02", chosen)
@@ -82,18 +83,26 @@ def parallel_patterns(size):
     }
 
 
+def memory_of_object(pattern, size):
+    """Bytes of memory for a trial that reads all of an object: the page cache, and where tensors are fetched before they are read
+    as much again by the worker."""
+    return WORKER_BYTES + (2 if "tensor order" in pattern else 1) * size
+
+
 def parallel(bench):
-    spec = big_spec(bench.long)
-    size = BIG_BYTES[bench.long]
+    size = bench.big_bytes
+    spec = big_spec(size)
     with bench.served(spec, "oss") as (server, ours):
         keys = bench.keys(spec)
-        one = bench.repeat(server, ours, lambda: bench.load.read(ours.directory, keys, "--block", "1MiB", accesses=[(0, 0, 0, None)]))
+        one = bench.repeat(server, ours, lambda: bench.load.read(ours.directory, keys, "--block", "1MiB", accesses=[(0, 0, 0, None)]),
+                           memory=memory_of_object("one stream", size))
         base = statistics.median(cost.seconds for cost in one)
         fastest = base
         yield trials.row("parallel: one stream, for comparison: E", [cost.rate / bench.total for cost in one], "",
                          bench.configuration(profile="oss", total=bench.total, bytes=size))
         for name, (flags, accesses) in parallel_patterns(size).items():
-            costs = bench.repeat(server, ours, lambda: bench.load.read(ours.directory, keys, *flags, accesses=accesses))
+            costs = bench.repeat(server, ours, lambda: bench.load.read(ours.directory, keys, *flags, accesses=accesses),
+                                 memory=memory_of_object(name, size))
             seconds = [cost.seconds for cost in costs]
             fastest = min(fastest, statistics.median(seconds))
             chosen = bench.configuration(profile="oss", total=bench.total, bytes=size, pattern=name)
@@ -112,7 +121,8 @@ def tensors_that_do_not_fit(bench, spec, size, fastest):
     flags, accesses = parallel_patterns(size)["mmap in tensor order"]
     with bench.served(spec, "oss", f"memory_budget={size // 2}") as (server, ours):
         keys = bench.keys(spec)
-        costs = bench.repeat(server, ours, lambda: bench.load.read(ours.directory, keys, *flags, accesses=accesses))
+        costs = bench.repeat(server, ours, lambda: bench.load.read(ours.directory, keys, *flags, accesses=accesses),
+                             memory=memory_of_object("one stream", size) + size // 2)
     chosen = bench.configuration(profile="oss", total=bench.total, bytes=size, budget=size // 2)
     name = "parallel: mmap in tensor order, half of it fits: "
     yield trials.row(name + "time / fastest pattern", [cost.seconds / fastest for cost in costs], "", chosen)
@@ -120,18 +130,18 @@ def tensors_that_do_not_fit(bench, spec, size, fastest):
 
 
 def random_blocks(bench):
-    spec = big_spec(True)  # So large that blocks hardly meet again.
+    size = 4 * GIB  # So large that blocks hardly meet again.
+    spec = big_spec(size)
     first_byte, per_connection = PROFILES["s3"]
-    seconds = bench.short(2, 10)
+    seconds = bench.short(5, 10)
     with bench.served(spec, "s3") as (server, ours):
-        ours.trial_bytes = FEW_BYTES
         keys = bench.keys(spec)
         for block, most in ((256 * 1024, 2), (MIB, 1.1)):
             for readers in (1, 4):
                 costs = [bench.trial(server, ours, lambda: bench.load.read(
                     ours.directory, keys, "--random", "--block", block, "--alignment", 4096, "--seed", trial + 1,
-                    "--readers", readers, "--seconds", seconds)) for trial in range(bench.trials)]
-                chosen = bench.configuration(profile="s3", total=bench.total, bytes=BIG_BYTES[True], seconds=seconds)
+                    "--readers", readers, "--seconds", seconds), 2 * WORKER_BYTES) for trial in range(bench.trials)]
+                chosen = bench.configuration(profile="s3", total=bench.total, bytes=size, seconds=seconds)
                 name = f"random-blocks: {block // 1024} KiB, {readers} threads: "
                 ideal = first_byte + block / per_connection
                 yield trials.row(name + "time / ideal", [readers * cost.seconds / cost.load["reads"] / ideal for cost in costs],
@@ -140,12 +150,12 @@ def random_blocks(bench):
 
 
 def ten_streams(bench):
-    size = TEN_STREAMS[bench.long]
+    size = bench.short(200, 400) * MIB
     spec = f"ten:keys=10,per-dir=10,size={size // MIB}MiB,name-bytes=20,seed=4"
     with bench.served(spec, "oss") as (server, ours):
         accesses = [(reader, reader, 0, None) for reader in range(10)]
         costs = bench.repeat(server, ours, lambda: bench.load.read(ours.directory, bench.keys(spec), "--readers", 10, "--block", "1MiB",
-                                                                   accesses=accesses))
+                                                                   accesses=accesses), memory=memory_of_object("ten streams", 10 * size))
     chosen = bench.configuration(profile="oss", total=bench.total, bytes=size)
     yield trials.row("ten-streams: E", [cost.rate / bench.total for cost in costs], ">= 0.95", chosen)
     rates = [cost.load["reader_bytes_per_second"] for cost in costs]
@@ -156,10 +166,10 @@ def ten_streams(bench):
 
 def raw_speed(bench):
     """One stream without delay or cap, beside whatever else is installed."""
-    spec = big_spec(False)
+    spec = big_spec(GIB)
     with bench.served(spec, "zero", capped=False) as (server, ours):
         key = bench.keys(spec)[0]
-        costs = {ours.name: bench.repeat(server, ours, lambda: dd(os.path.join(ours.directory, key)))}
+        costs = {ours.name: bench.repeat(server, ours, lambda: dd(os.path.join(ours.directory, key)), bench.trials_of_moments)}
         for peer in bench.peers:
             with rig.Workspace(bench.bin_dir) as space, peer.volume(space, server, "big") as theirs:
                 costs[peer.name] = bench.repeat(server, theirs, lambda: dd(os.path.join(theirs.directory, key)))
@@ -179,21 +189,28 @@ def raw_speed(bench):
 
 def abandoned(bench):
     """A reader that stops half-way, seeks away, and closes."""
-    spec = big_spec(False)
+    spec = big_spec(GIB)
     with bench.served(spec, "oss") as (server, ours):
         excess, closing, idle, seek = [], [], [], []
         for _ in range(bench.short(1, 3)):
-            volume.make_cold(ours)
+            bench.make_cold(ours)
             server.reset()
             read = read_and_stop(os.path.join(ours.directory, bench.keys(spec)[0]), server, closing, seek)
             excess.append((server.stats()["bytes_out"] - read) / MIB)
-            time.sleep(10)
-            idle.append(ours.status()["memory"]["used"] / MIB)
+            idle.append(used_after(ours, 10) / MIB)
     chosen = bench.configuration(profile="oss", total=bench.total)
     yield trials.row("abandoned: excess MiB", excess, f"<= {WINDOW_MIB + FIRST_WINDOW_MIB}", chosen)
     yield trials.row("abandoned: first MiB after the seek, ms", seek, "", chosen)
     yield trials.row("abandoned: close, ms", closing, "<= 5", chosen)
-    yield trials.row("abandoned: MiB in use 10 s later", idle, "<= 1", chosen)
+    yield trials.row("abandoned: MiB in use after at most 10 s", idle, "<= 1", chosen)
+
+
+def used_after(ours, seconds):
+    """Bytes of memory in use once none are, or after so many seconds."""
+    end = time.monotonic() + seconds
+    while (used := ours.status()["memory"]["used"]) > 0 and time.monotonic() < end:
+        time.sleep(0.2)
+    return used
 
 
 def read_and_stop(path, server, closing, seek):
@@ -214,16 +231,18 @@ def read_and_stop(path, server, closing, seek):
 
 def tail(bench):
     """One request in a hundred takes ten times as long, one in a thousand stalls for 5 s."""
-    spec = big_spec(bench.long)
+    spec = big_spec(STREAM_BYTES)
     with bench.served(spec, "tail") as (server, ours):
         costs = bench.repeat(server, ours, lambda: bench.load.read(ours.directory, bench.keys(spec), "--block", "1MiB",
-                                                                   accesses=[(0, 0, 0, None)]))
+                                                                   accesses=[(0, 0, 0, None)]),
+                             memory=memory_of_object("one stream", STREAM_BYTES))
     chosen = bench.configuration(profile="tail", total=bench.total)
     yield trials.row("tail: one stream: E", [cost.rate / bench.total for cost in costs], ">= 0.85", chosen)
     first_byte_ms = PROFILES["tail"][0] * 1000
     with bench.served(SMALL, "tail", "directMode=true") as (server, ours):
         keys = bench.keys(SMALL)
-        costs = [small_reads(bench, server, ours, shuffled(keys, trial), 64, bench.short(4, 10)) for trial in range(bench.trials)]
+        costs = [small_reads(bench, server, ours, shuffled(keys, trial), 64, 10, memory_of(len(keys)))
+                 for trial in range(bench.trials)]
     yield trials.row("tail: random files, 64 readers: P99.5 / first byte",
                      [cost.load["latency_us"]["p99.5"] / 1000 / first_byte_ms for cost in costs], "<= 5", chosen)
     yield trials.row("tail: random files, 64 readers: slowest, ms", [cost.load["latency_us"]["max"] / 1000 for cost in costs],

@@ -1,10 +1,12 @@
 """Reading under a limit on memory."""
 import contextlib
+import statistics
 import time
 
 import rig
 import trials
-from bench_context import BIG_BYTES, MIB, SMALL, big_spec
+from bench_context import MIB, SMALL, big_spec
+from large_bench import memory_of_object
 from small_bench import small_reads
 
 STREAMS = 64
@@ -13,78 +15,109 @@ STREAMS = 64
 IDLE_SECONDS = {False: 12, True: 65}
 
 
-def options(limit_bytes):
-    """The budget as an option: a share of the limit, for the program needs memory beside its blocks of data."""
-    return [f"memory_budget={limit_bytes // 2}"] if limit_bytes else []
+class Limited:
+    """Trials of one case within a limit. The volume stays until the end of the `with` block, so that it can rest while others are
+    measured."""
+
+    def __init__(self, bench, case):
+        self._bench, self._case = bench, case
+
+    def __enter__(self):
+        with contextlib.ExitStack() as stack:
+            self._cgroup = stack.enter_context(rig.Cgroup(self._case.limit))
+            options = [f"memory_budget={self._case.limit // 2}"]  # The program needs memory beside its blocks of data.
+            served = self._bench.served(self._case.spec, "oss", *options, cgroup=self._cgroup)
+            server, self._ours = stack.enter_context(served)
+            self.costs = [self._case.trial(server, self._ours) for _ in range(self._bench.trials)]
+            self._read_until = time.monotonic()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def settled(self):
+        """The gauges once they are zero, or at the end of the time in which they should be."""
+        end = self._read_until + IDLE_SECONDS[self._case.spec == SMALL]
+        while True:
+            status = self._ours.status()
+            gauges = {"memory": status["memory"]["used"], "in_flight": status["store"]["in_flight"]}
+            if not any(gauges.values()) or time.monotonic() > end:
+                return gauges
+            time.sleep(0.2)
+
+    def charged(self):
+        """Unmounts. The peak of the group, and how often the kernel killed in it."""
+        self._ours.umount()
+        return self._cgroup.peak(), self._cgroup.oom_kills()
 
 
-def settled(ours, small):
-    """The gauges once they are zero, or at the end of the time in which they should be."""
-    end = time.monotonic() + IDLE_SECONDS[small]
-    while True:
-        status = ours.status()
-        gauges = {"memory": status["memory"]["used"], "in_flight": status["store"]["in_flight"]}
-        if not any(gauges.values()) or time.monotonic() > end:
-            return gauges
-        time.sleep(0.2)
-
-
-def limited(bench, spec, limit_bytes, trial):
-    """Costs of some trials within a limit; the peak of the group; how often the kernel killed in it; what the gauges say
-    after the last."""
-    with rig.Cgroup(limit_bytes) if limit_bytes else contextlib.nullcontext() as cgroup, \
-            bench.served(spec, "oss", *options(limit_bytes), cgroup=cgroup) as (server, ours):
-        costs = [trial(server, ours) for _ in range(bench.short(2, 5))]
-        gauges = settled(ours, spec == SMALL) if limit_bytes else {}
-        ours.umount()
-        peak = cgroup.peak() if cgroup else 0
-        kills = cgroup.oom_kills() if cgroup else 0
-    return costs, peak, kills, gauges
+def unlimited(bench, case):
+    """The median rate of trials without a limit."""
+    with bench.served(case.spec, "oss") as (server, ours):
+        return statistics.median(case.trial(server, ours).rate for _ in range(bench.trials))
 
 
 def ordered(bench):
     keys = bench.keys(SMALL)
-    return lambda server, ours: small_reads(bench, server, ours, keys, 16, bench.short(3, 5))
+    return lambda server, ours: small_reads(bench, server, ours, keys, 16)
 
 
 def stream(bench):
-    keys = bench.keys(big_spec(bench.long))
+    keys, memory = bench.keys(big_spec(bench.big_bytes)), memory_of_object("one stream", bench.big_bytes)
     return lambda server, ours: bench.trial(server, ours, lambda: bench.load.read(
-        ours.directory, keys, "--block", "1MiB", accesses=[(0, 0, 0, None)]))
+        ours.directory, keys, "--block", "1MiB", accesses=[(0, 0, 0, None)]), memory)
 
 
 def many_streams(bench):
-    spec = streams_spec(bench)
-    keys = bench.keys(spec)
+    keys, memory = bench.keys(streams_spec(bench)), memory_of_object("streams", bench.big_bytes)
     return lambda server, ours: bench.trial(server, ours, lambda: bench.load.read(
-        ours.directory, keys, "--readers", STREAMS, "--block", "1MiB", accesses=[(i, i, 0, None) for i in range(STREAMS)]))
+        ours.directory, keys, "--readers", STREAMS, "--block", "1MiB", accesses=[(i, i, 0, None) for i in range(STREAMS)]), memory)
 
 
 def streams_spec(bench):
-    return f"streams:keys={STREAMS},per-dir={STREAMS},size={bench.short(16, 64)}MiB,name-bytes=20,seed=5"
+    return f"streams:keys={STREAMS},per-dir={STREAMS},size={bench.big_bytes // STREAMS // MIB}MiB,name-bytes=20,seed=5"
+
+
+class Case:
+    """What is read, by which trial, within which limit of memory."""
+
+    def __init__(self, name, spec, limit, trial):
+        self.name, self.spec, self.limit, self.trial = name, spec, limit, trial
 
 
 def budget(bench):
-    big = big_spec(bench.long)
-    cases = [("16 readers in order, 512 MiB", SMALL, 512 * MIB, ordered(bench)),
-             ("one stream, 512 MiB", big, 512 * MIB, stream(bench)),
-             ("one stream, 256 MiB", big, 256 * MIB, stream(bench)),
-             ("64 streams, 256 MiB", streams_spec(bench), 256 * MIB, many_streams(bench))]
-    free = {}
-    for name, spec, limit_bytes, trial in cases:
-        if spec not in free:
-            free[spec], _, _, _ = limited(bench, spec, None, trial)
-        costs, peak, kills, gauges = limited(bench, spec, limit_bytes, trial)
-        chosen = bench.configuration(profile="oss", total=bench.total, limit=limit_bytes,
-                                     bytes=BIG_BYTES[bench.long])
-        unlimited = trials.median_and_mad([cost.rate for cost in free[spec]])[0]
-        yield trials.row(f"budget: {name}: rate / unlimited", [cost.rate / unlimited for cost in costs], ">= 0.9", chosen,
-                         unlimited=unlimited)
-        yield trials.row(f"budget: {name}: peak of the cgroup / limit", peak / limit_bytes, "<= 1", chosen)
-        yield trials.row(f"budget: {name}: peak MiB resident", [cost.peak_resident / MIB for cost in costs], "", chosen)
-        yield trials.row(f"budget: {name}: MiB in use afterwards", gauges["memory"] / MIB, "= 0", chosen)
-        yield trials.row(f"budget: {name}: requests in flight afterwards", gauges["in_flight"], "= 0", chosen)
-        yield trials.row(f"budget: {name}: killed for memory", kills, "= 0", chosen)
+    big = big_spec(bench.big_bytes)
+    cases = [Case("16 readers in order, 512 MiB", SMALL, 512 * MIB, ordered(bench)),
+             Case("one stream, 512 MiB", big, 512 * MIB, stream(bench)),
+             Case("one stream, 256 MiB", big, 256 * MIB, stream(bench)),
+             Case("64 streams, 256 MiB", streams_spec(bench), 256 * MIB, many_streams(bench))]
+    free, resting = {}, []
+    with contextlib.ExitStack() as stack:
+        for case in cases:
+            if case.spec not in free:
+                free[case.spec] = unlimited(bench, case)
+            limited = stack.enter_context(Limited(bench, case))
+            chosen = bench.configuration(profile="oss", total=bench.total, limit=case.limit, bytes=bench.big_bytes)
+            yield from limited_rows(case, chosen, limited.costs, free[case.spec])
+            resting.append((case, chosen, limited))
+        for case, chosen, limited in resting:
+            yield from rest_rows(case, chosen, limited)
+
+
+def limited_rows(case, chosen, costs, unlimited_rate):
+    yield trials.row(f"budget: {case.name}: rate / unlimited", [cost.rate / unlimited_rate for cost in costs], ">= 0.9", chosen,
+                     unlimited=unlimited_rate)
+    yield trials.row(f"budget: {case.name}: peak MiB resident", [cost.peak_resident / MIB for cost in costs], "", chosen)
+
+
+def rest_rows(case, chosen, limited):
+    gauges = limited.settled()
+    peak, kills = limited.charged()
+    yield trials.row(f"budget: {case.name}: MiB in use afterwards", gauges["memory"] / MIB, "= 0", chosen)
+    yield trials.row(f"budget: {case.name}: requests in flight afterwards", gauges["in_flight"], "= 0", chosen)
+    yield trials.row(f"budget: {case.name}: peak of the cgroup / limit", peak / case.limit, "<= 1", chosen)
+    yield trials.row(f"budget: {case.name}: killed for memory", kills, "= 0", chosen)
 
 
 WORKLOADS = {"budget": budget}

@@ -9,8 +9,6 @@ import shutil
 import subprocess
 import time
 
-from volume import TRIAL_BYTES
-
 READY_SECONDS = 30
 
 
@@ -71,7 +69,6 @@ def _password_file(scratch, bucket=None):
 
 class PeerVolume:
     """A bucket mounted by another client; looks like volume.Volume."""
-    trial_bytes = TRIAL_BYTES
 
     def __init__(self, name, command, directory, log):
         self.name, self._command, self.directory, self._log, self._process = name, command, directory, log, None

@@ -1,7 +1,9 @@
 """The rig of the benchmarks: a bucketd to serve, a child to measure, and what the kernel says about it."""
 import contextlib
 import fcntl
+import itertools
 import json
+import math
 import mmap
 import os
 import re
@@ -61,11 +63,12 @@ class Bucketd:
 
 class Cgroup:
     """A v1 or v2 memory cgroup with a limit, removed at the end of the `with` block."""
+    _numbers = itertools.count()
 
     def __init__(self, limit_bytes):
         v1 = "/sys/fs/cgroup/memory"
         self._v1 = os.path.isdir(v1)
-        self.path = os.path.join(v1 if self._v1 else "/sys/fs/cgroup", f"bucketvol-bench-{os.getpid()}")
+        self.path = os.path.join(v1 if self._v1 else "/sys/fs/cgroup", f"bucketvol-bench-{os.getpid()}-{next(self._numbers)}")
         self._limit = limit_bytes
 
     def __enter__(self):
@@ -176,25 +179,74 @@ def drop_caches():
         file.write("3")
 
 
-LENDING_SECONDS = 5
-HUGE_PAGE = 2 << 20
+LENDING_SECONDS = 15
+CHUNK = 64 << 20
+OFFERED = 512 << 20
+OFFER_SECONDS = 0.03
 
 
-def warm_memory(size):
-    """Writes to so many bytes of free memory and frees them.
+class LentMemory:
+    """Memory that the machine's host has lent, held between trials and freed for them.
 
     The host of a virtual machine lends memory at the first write to it, which can take longer than what is measured (1.6 to 2.2 s
-    per GB were seen, 0.1 once it is lent), and takes it back some seconds after it was freed. What a trial needs shall have been
-    lent before it begins, whatever the trial before it needed. A host that takes longer than LENDING_SECONDS is not waited for.
+    per GB were seen, 0.1 once it is lent), and takes it back two seconds after it was freed. What a trial needs shall have been
+    lent before it begins, whatever the trial before it needed, and also at its end: as the trial takes memory, more is freed.
+
+    The host takes and gives huge pages. Files of less lie in small pages, which the kernel takes from huge ones that are in pieces
+    already, and which nobody takes back: such are held for them, and freed before the trial.
+
+    A host that takes longer than LENDING_SECONDS is not waited for, and half of the free memory is left alone.
     """
-    end = time.monotonic() + LENDING_SECONDS
-    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
-        memory.madvise(mmap.MADV_HUGEPAGE)
-        for begin in range(0, size, HUGE_PAGE):
-            for offset in range(begin, min(begin + HUGE_PAGE, size), mmap.PAGESIZE):
-                memory[offset] = 1
-            if time.monotonic() > end:
+
+    def __init__(self):
+        self._held, self._most = {False: [], True: []}, {False: 0, True: 0}  # By `small_pages`: chunks, bytes.
+        self._ended, self._offering = threading.Event(), None
+
+    def lend(self, size, small_pages=False):
+        """Offers so many bytes from now on, until `keep`."""
+        self._most[small_pages] = max(self._most[small_pages], size)
+        self.keep()
+        if small_pages:
+            del self._held[True][:math.ceil(size / CHUNK)]
+            return
+        self._ended.clear()
+        self._offering = threading.Thread(target=self._offer, args=(self._held[False], memory_of_machine("MemFree") + OFFERED))
+        self._offering.start()
+
+    def keep(self):
+        """Takes back what a trial has left: as much as the largest trial so far needed."""
+        if self._offering:
+            self._ended.set()
+            self._offering.join()
+            self._offering = None
+        end = time.monotonic() + LENDING_SECONDS
+        for small_pages, chunks in self._held.items():
+            most = min(self._most[small_pages], CHUNK * len(chunks) + memory_of_machine("MemAvailable") // 2)
+            while CHUNK * len(chunks) < most and time.monotonic() < end:
+                chunks.append(written_memory(CHUNK, small_pages))
+
+    def _offer(self, chunks, free):
+        """Holds what is free in the machine at `free` bytes, as long as there are chunks."""
+        while chunks:
+            while chunks and memory_of_machine("MemFree") < free:
+                chunks.pop()
+            if self._ended.wait(OFFER_SECONDS):
                 return
+
+
+def written_memory(size, small_pages):
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_NOHUGEPAGE if small_pages else mmap.MADV_HUGEPAGE)
+    memory.madvise(mmap.MADV_DONTFORK)  # A child of ours shall not hold it any longer.
+    for offset in range(0, size, mmap.PAGESIZE):
+        memory[offset] = 1
+    return memory
+
+
+def memory_of_machine(name):
+    """A line of /proc/meminfo, in bytes."""
+    with open("/proc/meminfo") as file:
+        return int(re.search(name + r":\s+(\d+) kB", file.read()).group(1)) * 1024
 
 
 TICKS = os.sysconf("SC_CLK_TCK")

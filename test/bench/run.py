@@ -26,7 +26,6 @@ import small_bench
 import store_bench
 import takeover_bench
 import trials
-import volume
 
 DISTURBED = 0.1  # Share of the machine from which on others spoil what is measured.
 UNITS = {"": 1, "KB": 1000, "MB": 1000 ** 2, "GB": 1000 ** 3}
@@ -70,7 +69,7 @@ def load_earlier(path):
 
 def print_table(rows):
     columns = ("name", "value", "spread", "bar", "before")
-    cells = [[str(row["name"]), str(row["value"]), f"± {row['mad']:.2g}" if "mad" in row else "", str(row["bar"]),
+    cells = [[str(row["name"]), str(row["value"]), f"± {row['mad']:.2g}" if len(row.get("trials", [])) > 1 else "", str(row["bar"]),
               str(row.get("before", ""))] for row in rows]
     widths = [max(len(line[i]) for line in cells + [columns]) for i in range(len(columns))]
     print("  ".join(name.ljust(width) for name, width in zip(columns, widths)))
@@ -108,7 +107,7 @@ def main():
     parser.add_argument("--only", help="a workload or the beginning of a row's name")
     parser.add_argument("--long", action="store_true", help="five trials of larger objects, and rows that take many minutes")
     parser.add_argument("--total", type=rate, help="cap of all connections (default: a third of what this machine can do)")
-    parser.add_argument("--trials", type=int, help="of each figure (default 2, with --long 5)")
+    parser.add_argument("--trials", type=int, help="of each figure (default 1, of moments 3; with --long 5)")
     parser.add_argument("--no-peers", action="store_true", help="do not measure other clients, even if they are installed")
     arguments = parser.parse_args()
     os.makedirs(arguments.out, exist_ok=True)
@@ -128,7 +127,7 @@ def main():
     print()
     print_table(everything)
     print(f"\n{trials.summary(everything)}; {(time.monotonic() - begin) / 60:.1f} minutes")
-    print(f"before each trial {volume.TRIAL_BYTES / 2 ** 30:.1f} GiB of free memory were written to, so that the machine's host has lent them")
+    print("before each trial as much free memory as it needs was written to, so that the machine's host has lent it")
     if disturbed:
         print("\nother processes took much of the machine, so that times are worth little: " +
               ", ".join(f"{name} {share:.0%}" for name, share in disturbed.items()))

@@ -5,9 +5,10 @@ import time
 import rig
 import trials
 from bench_context import PROFILES, SMALL
+from volume import WORKER_BYTES
 
 SIZE = 100_000
-FEW_BYTES = 256 << 20  # Of memory, for trials that read little.
+SECONDS = 5  # Of one trial. At the cap of all connections nearly all of the 20,000 files are read.
 EPOCHS = "epochs:keys=300,per-dir=100,size=100KB,name-bytes=30,seed=4"
 TINY = "tiny:keys=1000,per-dir=100,size=16KiB,name-bytes=30,seed=3"
 
@@ -18,20 +19,25 @@ def shuffled(keys, trial):
     return keys
 
 
-def small_reads(bench, server, mounted, keys, readers, seconds, *flags):
+def memory_of(files):
+    """Bytes of memory for a trial that reads so many files: a worker hardly keeps any that were read, the page cache does."""
+    return WORKER_BYTES + int(files * SIZE)
+
+
+def small_reads(bench, server, mounted, keys, readers, seconds=SECONDS, memory=memory_of(20_000)):
     """One cold trial of as many files as the time allows."""
     return bench.trial(server, mounted, lambda: bench.load.read(
-        mounted.directory, keys, "--readers", readers, "--block", "128KiB", "--seconds", seconds, *flags))
+        mounted.directory, keys, "--readers", readers, "--block", "128KiB", "--seconds", seconds), memory, small_files=True)
 
 
 def random_files(bench):
     with bench.served(SMALL, "oss", "directMode=true") as (server, ours):
         keys = bench.keys(SMALL)
         for readers in (4, 16, 64, 256, 1024):
-            seconds = bench.short(3, 5) if readers < 256 else 5  # Then all of the 20,000 files are read.
             ideal = trials.ideal_files_per_second(readers, SIZE, PROFILES["oss"], bench.total)
-            costs = [small_reads(bench, server, ours, shuffled(keys, trial), readers, seconds) for trial in range(bench.trials)]
-            chosen = bench.configuration(readers=readers, profile="oss", total=bench.total, seconds=seconds, options="directMode=true")
+            costs = [small_reads(bench, server, ours, shuffled(keys, trial), readers, memory=memory_of(SECONDS * ideal))
+                     for trial in range(bench.trials)]
+            chosen = bench.configuration(readers=readers, profile="oss", total=bench.total, seconds=SECONDS, options="directMode=true")
             name = f"random-files: {readers} readers: "
             yield trials.row(name + "E", [cost.load["files"] / cost.seconds / ideal for cost in costs], ">= 0.95", chosen,
                              files_per_second=[cost.load["files"] / cost.seconds for cost in costs],
@@ -45,7 +51,8 @@ def random_files(bench):
 def cpu_of_files(bench):
     with bench.served(SMALL, "zero", "directMode=true", capped=False) as (server, ours):
         keys = bench.keys(SMALL)
-        costs = [small_reads(bench, server, ours, shuffled(keys, trial), 16, 30) for trial in range(bench.trials)]
+        costs = [small_reads(bench, server, ours, shuffled(keys, trial), 16, 30, memory_of(len(keys)))
+                 for trial in range(bench.trials_of_moments)]
     chosen = bench.configuration(readers=16, profile="zero", options="directMode=true")
     yield trials.row("random-files: no delay: our CPU us per file", [cost.client_cpu / cost.load["files"] * 1e6 for cost in costs],
                      "<= 90", chosen, files_per_second=[cost.load["files"] / cost.seconds for cost in costs])
@@ -54,12 +61,11 @@ def cpu_of_files(bench):
 
 
 def ordered_files(bench):
-    seconds = bench.short(3, 5)
     with bench.served(SMALL, "oss") as (server, ours):
         keys = bench.keys(SMALL)
         for readers in (1, 4, 16, 64, 256):
-            costs = [small_reads(bench, server, ours, keys, readers, seconds) for _ in range(bench.trials)]
-            chosen = bench.configuration(readers=readers, profile="oss", total=bench.total, seconds=seconds)
+            costs = [small_reads(bench, server, ours, keys, readers) for _ in range(bench.trials)]
+            chosen = bench.configuration(readers=readers, profile="oss", total=bench.total, seconds=SECONDS)
             name = f"ordered-files: {readers} readers: "
             yield trials.row(name + "rate / cap", [cost.rate / bench.total for cost in costs], ">= 0.9", chosen,
                              files_per_second=[cost.load["files"] / cost.seconds for cost in costs],
@@ -69,10 +75,10 @@ def ordered_files(bench):
 
 def tiny_files(bench):
     with bench.served(TINY, "zero", capped=False, first_byte="30ms") as (server, ours):
-        ours.trial_bytes = FEW_BYTES
         keys = bench.keys(TINY)
         for name, flags in (("one reader in order", ["--readers", 1]), ("16 processes", ["--readers", 16, "--processes"])):
-            costs = bench.repeat(server, ours, lambda: bench.load.read(ours.directory, keys, *flags))
+            costs = bench.repeat(server, ours, lambda: bench.load.read(ours.directory, keys, *flags),
+                                 bench.trials_of_moments, WORKER_BYTES)
             chosen = bench.configuration(first_byte="30ms", readers=name)
             yield trials.row(f"tiny-files: 1,000 x 16 KiB, {name}: seconds", [cost.seconds for cost in costs], "<= 0.6", chosen)
             yield trials.row(f"tiny-files: {name}: requests", [cost.gets for cost in costs], "", chosen)
@@ -96,7 +102,8 @@ def epochs(bench):
         first, second = [], []
         for _ in range(bench.trials):
             for costs, ours.keeps_order in ((first, False), (second, True)):
-                costs.append(bench.trial(server, ours, lambda: bench.load.read(ours.directory, keys, "--readers", 1)))
+                costs.append(bench.trial(server, ours, lambda: bench.load.read(ours.directory, keys, "--readers", 1),
+                                         WORKER_BYTES))
     chosen = bench.configuration(files=len(keys), readers=1, profile="oss")
     yield trials.row("epochs: second job / first job, seconds", [b.seconds / a.seconds for a, b in zip(first, second)], "<= 0.2", chosen)
     yield trials.row("epochs: second job: requests per file", [cost.gets / len(keys) for cost in second], "<= 1.01", chosen)
@@ -112,10 +119,10 @@ def settle(server):
 
 def second_read(bench):
     with bench.served(SMALL, "oss") as (server, ours):
-        keys = bench.keys(SMALL)[:bench.short(2000, 10_000)]
+        keys = bench.keys(SMALL)[:10_000]
         first, second, warm_tmpfs = [], [], []
         for _ in range(bench.trials):
-            first.append(small_reads(bench, server, ours, keys, 4, 120))
+            first.append(small_reads(bench, server, ours, keys, 4, 120, memory_of(2 * len(keys))))  # Once in tmpfs.
             settle(server)  # What was still fetched ahead of the first reading is not the second's.
             server.reset()
             delivered, seconds, _ = bench.load.read(ours.directory, keys, "--readers", 4)

@@ -50,7 +50,7 @@ def pauses(bench, memory, kills):
     memories were (MiB), and reads that failed."""
     with bench.served(FILES, "zero", f"memory_budget={memory}", capped=False) as (_, ours):
         fill = bench.keys(FILES)[:memory // FILE_BYTES]
-        volume.make_cold(ours)
+        bench.make_cold(ours, memory + volume.WORKER_BYTES)
         # Names come from the mount itself: its metadata never reaches a worker.
         running = readers.Readers(ours.directory, ours.directory, PROBES, kinds=("probe",))
         moments, used = [], []
@@ -112,10 +112,10 @@ def start(bench):
 class Side:
     """One of two mounts that are compared, with all that is read in the worker's memory."""
 
-    def __init__(self, bench, stack, server, programs):
+    def __init__(self, bench, stack, server, bucket, programs):
         self._bench, self._server = bench, server
         space = stack.enter_context(rig.Workspace(programs))
-        self.volume = volume.Volume(space, server, FILES.split(":", maxsplit=1)[0])
+        self.volume = volume.Volume(space, server, bucket)
         stack.callback(self.volume.umount)
         self.volume.mount()
         self._keys = bench.keys(FILES)[:PAIRED_FILES]
@@ -163,8 +163,9 @@ def cost(bench):
     """Beside programs that differ in the journal of requests alone (test/bench/baseline)."""
     baseline = os.path.join(os.path.dirname(os.path.abspath(bench.bin_dir)), "bench", "baseline")
     with contextlib.ExitStack() as stack:
-        server = stack.enter_context(rig.Bucketd(bench.bin_dir, "--synthetic", FILES))
-        ours, theirs = Side(bench, stack, server, bench.bin_dir), Side(bench, stack, server, baseline)
+        # Two buckets of the same names: two mounts of one source would share it.
+        server = stack.enter_context(rig.Bucketd(bench.bin_dir, "--synthetic", FILES, "--synthetic", "same-" + FILES))
+        ours, theirs = Side(bench, stack, server, "files", bench.bin_dir), Side(bench, stack, server, "same-files", baseline)
         chosen = bench.configuration(files=PAIRED_FILES)
         for name, block in (("requests/s of 4 KiB", "4KiB"), ("throughput by 1 MiB", "1MiB")):
             rates, times = shares(ours, theirs, block, bench.short(12, 40))

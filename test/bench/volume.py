@@ -10,8 +10,8 @@ import time
 
 import rig
 
-# Of memory that a trial writes to: that of a worker for data, and the page cache.
-TRIAL_BYTES = 3 << 29
+WORKER_BYTES = 1 << 28  # Of memory that a trial writes to beside what it reads.
+TRIAL_BYTES = 3 << 29   # Where nothing else is said: a worker's memory for data, and the page cache.
 
 
 @dataclasses.dataclass
@@ -47,11 +47,11 @@ class Cost:
 class Volume:
     """A bucket mounted by bucketvol. An index is kept between mounts, so that a trial does not list again."""
     name = "bucketvol"
-    trial_bytes = TRIAL_BYTES
     keeps_order = False  # Whether a mount may follow the order that the one before recorded: a trial shall know of no other.
 
     def __init__(self, space, server, bucket, *options, cgroup=None):
-        self._space, self._server, self._bucket, self._options, self._cgroup = space, server, bucket, options, cgroup
+        self._space, self._server, self._bucket, self._cgroup = space, server, bucket, cgroup
+        self.options = options  # Of the next mount.
         self.directory = space.mountpoint
         self._mounts = 0
 
@@ -62,7 +62,7 @@ class Volume:
         self._mounts += 1
         self.directory = f"{self._space.mountpoint}{self._mounts}"
         os.mkdir(self.directory)
-        words = self._space.options(self._server.url, "index_max_age=1h", *self._options)
+        words = self._space.options(self._server.url, "index_max_age=1h", *self.options)
         join = self._cgroup.join if self._cgroup else None
         done = subprocess.run([self._space.bucketvol, "mount", f"s3://{self._bucket}", self.directory, "-o", words],
                               preexec_fn=join, stderr=subprocess.PIPE, text=True, check=False)
@@ -84,11 +84,11 @@ class Volume:
         return [pid for pid in self.status()["pid"].values() if pid > 0]
 
 
-def make_cold(volume):
-    """Mounted anew, with nothing of it in any cache, on memory that the machine has been lent."""
+def make_cold(volume, lent, memory=TRIAL_BYTES, small_files=False):
+    """Mounted anew, with nothing of it in any cache. `lent` lends so many bytes of memory, for the worker and the page cache."""
     volume.umount()
     rig.drop_caches()
-    rig.warm_memory(volume.trial_bytes)
+    lent.lend(memory, small_files)
     volume.mount()
 
 

@@ -321,7 +321,7 @@ void HedgedStore::KeepLooking() {
     interval = policy_.LookInterval();
   }
   in_flight_.Enter();
-  room_.Wait(interval, nullptr, [this](absl::Status status) {
+  room_.Wait(interval, nullptr, [this](const absl::Status& status) {
     {
       absl::MutexLock lock(&mu_);
       looking_ = false;

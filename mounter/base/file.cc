@@ -10,6 +10,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "mounter/base/errno_status.h"
 #include "mounter/base/status_macros.h"
 
@@ -25,6 +26,26 @@ std::string ParentOf(const std::string& path) {
 absl::Status SyncDirectory(const std::string& path) {
   ASSIGN_OR_RETURN(UniqueFd directory, OpenFile(path, O_RDONLY | O_DIRECTORY));
   if (fsync(directory.get()) != 0) return ErrnoToStatus(errno, absl::StrCat("fsync ", path));
+  return absl::OkStatus();
+}
+
+// A parent may be removed by somebody else after it was made or found. All attempts are lost only on a link
+// that leads nowhere.
+constexpr int kAttempts = 20;
+// Ends the lockstep of two who make and remove the same directory.
+constexpr absl::Duration kPause = absl::Milliseconds(1);
+
+absl::Status WalkMaking(const std::string& path, unsigned mode) {
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string prefix = path.substr(0, end);
+    if (mkdir(prefix.c_str(), mode) != 0 && errno != EEXIST) {
+      return ErrnoToStatus(errno, absl::StrCat("make directory ", prefix));
+    }
+    if (end == std::string::npos) break;
+  }
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return ErrnoToStatus(errno, absl::StrCat("stat ", path));
+  if (!S_ISDIR(info.st_mode)) return ErrnoToStatus(ENOTDIR, absl::StrCat("make directory ", path));
   return absl::OkStatus();
 }
 
@@ -94,17 +115,12 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
 }
 
 absl::Status MakeDirectories(const std::string& path, unsigned mode) {
-  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    const std::string prefix = path.substr(0, end);
-    if (mkdir(prefix.c_str(), mode) != 0 && errno != EEXIST) {
-      return ErrnoToStatus(errno, absl::StrCat("make directory ", prefix));
-    }
-    if (end == std::string::npos) break;
+  absl::Status made = WalkMaking(path, mode);
+  for (int attempt = 1; attempt < kAttempts && absl::IsNotFound(made); ++attempt) {
+    absl::SleepFor(kPause);
+    made = WalkMaking(path, mode);
   }
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0) return ErrnoToStatus(errno, absl::StrCat("stat ", path));
-  if (!S_ISDIR(info.st_mode)) return ErrnoToStatus(ENOTDIR, absl::StrCat("make directory ", path));
-  return absl::OkStatus();
+  return made;
 }
 
 std::vector<std::string> NamesIn(const std::string& directory) {

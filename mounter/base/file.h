@@ -28,7 +28,8 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path, size_t limit)
 /// of the directory.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content, unsigned mode = 0600);
 
-/// Makes `path` and its missing parents with `mode`. An existing directory is fine.
+/// Makes `path` and its missing parents with `mode`. An existing directory is fine, and so is somebody who
+/// removes empty ones meanwhile.
 absl::Status MakeDirectories(const std::string& path, unsigned mode = 0700);
 
 /// The names in a directory, in no order, without "." and ".."; none where it cannot be read.

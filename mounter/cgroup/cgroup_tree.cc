@@ -125,8 +125,8 @@ absl::StatusOr<HeldCgroup> Persist(const Work& work) {
 absl::Status Explain(const absl::Status& status) {
   if (status.ok()) return status;
   return absl::Status(status.code(),
-                      absl::StrCat("resourceLimit needs cgroups that can be written (run as root, "
-                                   "with the host's /sys/fs/cgroup): ",
+                      absl::StrCat("resourceLimit and node_memory_limit need cgroups that can be written "
+                                   "(run as root, with the host's /sys/fs/cgroup): ",
                                    status.message()));
 }
 
@@ -139,7 +139,7 @@ absl::StatusOr<CgroupTree> CgroupTree::Open(absl::string_view mountinfo) {
     const auto has = [&](const CgroupHierarchy& hierarchy) { return hierarchy.Has(controller); };
     if (std::none_of(hierarchies.begin(), hierarchies.end(), has)) {
       return absl::FailedPreconditionError(
-          absl::StrCat("resourceLimit needs the cgroup controller \"", controller,
+          absl::StrCat("resourceLimit and node_memory_limit need the cgroup controller \"", controller,
                        "\", and no mounted hierarchy has it (see /proc/self/mountinfo)"));
     }
   }
@@ -159,7 +159,14 @@ absl::Status CgroupTree::LimitTotal(std::optional<uint64_t> memory_bytes) const 
   for (const CgroupHierarchy& hierarchy : hierarchies_) {
     if (!hierarchy.Has("memory")) continue;
     RETURN_IF_ERROR(Explain(Prepare(hierarchy)));
-    RETURN_IF_ERROR(Explain(LimitMemory(hierarchy.version, ParentIn(hierarchy), memory_bytes)));
+    const absl::Status limited = LimitMemory(hierarchy.version, ParentIn(hierarchy), memory_bytes);
+    // Version 1 refuses what it cannot reach by taking back page cache; version 2 kills.
+    if (absl::IsUnavailable(limited)) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "node_memory_limit is less than what the mounts of this node hold; unmount some, or ask for more: ",
+          limited.message()));
+    }
+    RETURN_IF_ERROR(Explain(limited));
   }
   return absl::OkStatus();
 }

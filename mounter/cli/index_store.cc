@@ -58,7 +58,10 @@ bool HasManifest(const std::string& directory) {
 // The caller holds both locks.
 void RemoveIndex(const std::string& directory) {
   unlink(absl::StrCat(directory, "/", kManifestName).c_str());  // First: without it the rest is no index.
-  for (const std::string& name : NamesIn(directory)) unlink(absl::StrCat(directory, "/", name).c_str());
+  for (const std::string& name : NamesIn(directory)) {
+    if (name != kBuildLock + 1) unlink(absl::StrCat(directory, "/", name).c_str());
+  }
+  unlink((directory + kBuildLock).c_str());  // Last: from now on the directory is the next builder's.
   rmdir(directory.c_str());
 }
 
@@ -103,6 +106,8 @@ bool CollectOne(const std::string& directory, absl::Time now) {
   auto use = OpenFile(directory + kUseLock, O_RDWR | O_CREAT);
   if (!build.ok() || !use.ok()) return true;
   if (!TryLock(*build, Lock::kExclusive, directory).value_or(false)) return false;
+  // Somebody removed the directory before we had the lock, and somebody may have made it anew.
+  if (!IsTheFileAt(*build, directory + kBuildLock)) return false;
   RemoveDebris(directory);
   if (!TryLock(*use, Lock::kExclusive, directory).value_or(false)) return true;
   if (HasManifest(directory) && now < KeptUntil(directory)) return true;

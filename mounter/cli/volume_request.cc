@@ -65,7 +65,7 @@ absl::StatusOr<VolumeRequest> ParseVolumeRequest(const CommandContext& context, 
   auto options = ParseWords(context, source, option_lists);
   RETURN_IF_ERROR(AsUsageError(options.status()));
   RETURN_IF_ERROR(RefuseWhatIsNotThere(*options));
-  ClampResourceLimit(*options);
+  ClampLimits(*options);
   VolumeSpec spec;
   RETURN_IF_ERROR(AsUsageError(ApplyProxyEnvironment(context.environment, *options, spec.proxy_credentials)));
   ASSIGN_OR_RETURN(spec.credentials, FindCredentials(context, *options));

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kMountTableLimit = 16 << 20;
 constexpr size_t kShownName = 60;
+constexpr double kGiB = 1 << 30;
 
 absl::StatusOr<CgroupTree> OpenTree() {
   return CgroupTree::Open(ReadSmallFile("/proc/self/mountinfo", kMountTableLimit));
@@ -31,25 +32,36 @@ std::string CgroupName(const std::string& mount_point) {
   return name.substr(name.find_first_not_of('-'));
 }
 
+// Without a limit of its own a worker may have all that the node's workers may have together.
+CgroupLimits LimitsOf(const VolumeOptions& options) {
+  if (options.resource_limit)
+    return {options.resource_limit->milli_cpus, options.resource_limit->memory_bytes};
+  return {NodeCapacity().milli_cpus, options.node_memory_limit};
+}
+
 }  // namespace
 
-void ClampResourceLimit(VolumeOptions& options) {
+void ClampLimits(VolumeOptions& options) {
+  const CgroupLimits node = NodeCapacity();
+  if (options.node_memory_limit > node.memory_bytes) {
+    options.warnings.push_back(absl::StrFormat(
+        "node_memory_limit asks for more memory than the node has, %.1f GiB", node.memory_bytes / kGiB));
+    options.node_memory_limit = node.memory_bytes;
+  }
   if (!options.resource_limit) return;
   CgroupLimits limits{options.resource_limit->milli_cpus, options.resource_limit->memory_bytes};
-  for (std::string& warning : ClampToNode(NodeCapacity(), limits))
-    options.warnings.push_back(std::move(warning));
+  for (std::string& warning : ClampToNode(node, limits)) options.warnings.push_back(std::move(warning));
   options.resource_limit = ResourceLimit{limits.milli_cpus, limits.memory_bytes};
 }
 
 absl::StatusOr<MountCgroups> MakeMountCgroups(const VolumeOptions& options, const std::string& mount_point) {
   MountCgroups cgroups;
   CollectCgroups();
-  if (!options.resource_limit) return cgroups;
+  if (!options.resource_limit && options.node_memory_limit == 0) return cgroups;
   ASSIGN_OR_RETURN(const CgroupTree tree, OpenTree());
   ASSIGN_OR_RETURN(cgroups.guard, tree.HoldGuards(CgroupTree::Scope::kLimits));
-  ASSIGN_OR_RETURN(cgroups.worker,
-                   tree.Create(CgroupName(mount_point),
-                               {options.resource_limit->milli_cpus, options.resource_limit->memory_bytes}));
+  if (options.node_memory_limit > 0) RETURN_IF_ERROR(tree.LimitTotal(options.node_memory_limit));
+  ASSIGN_OR_RETURN(cgroups.worker, tree.Create(CgroupName(mount_point), LimitsOf(options)));
   return cgroups;
 }
 

@@ -81,6 +81,7 @@ struct VolumeOptions {
   std::optional<ResourceLimit> resource_limit;
   uint64_t memory_budget = 0;       // For data, in bytes; 0: from resource_limit, the cgroup or the machine.
   uint64_t node_memory_budget = 0;  // Of all mounts of the node; 0: half of the machine or the cgroup.
+  uint64_t node_memory_limit = 0;   // Of the cgroup of all workers of the node; 0: as it is.
   std::string state_dir = "/var/lib/bucketvol";
   std::string run_dir = "/run/bucketvol";
   std::string log_level = "info";  // debug, info, warning or error.

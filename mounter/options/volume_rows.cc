@@ -182,6 +182,12 @@ void AppendLimitRows(std::vector<OptionRow>& table) {
            "is half of the machine",
        .value = SizeValue("auto", 64 << 20, uint64_t{1} << 50, &VolumeOptions::node_memory_budget),
        .use = OptionUse::kCommandLine});
+  table.push_back(
+      {.name = "node_memory_limit",
+       .section = kSection,
+       .help = "most memory of all workers of the node together, which the kernel holds them to",
+       .value = SizeValue("none", 256 << 20, uint64_t{1} << 50, &VolumeOptions::node_memory_limit),
+       .use = OptionUse::kCommandLine});
   table.push_back({.name = "request_rate",
                    .section = kSection,
                    .help = "most requests per second to the service; 0 is no limit",

@@ -12,6 +12,7 @@ constexpr double kFirstBytesPerPart = 4.5;  // A part takes this many times the 
 constexpr uint64_t kMostPieces = 4;
 constexpr double kWorthAPiece = 0.9;
 constexpr uint64_t kUsualPartBytes = 8 << 20;
+constexpr uint64_t kLeastGap = 512 << 10;
 
 uint64_t BytesIn(double bytes_per_second, absl::Duration time) {
   return static_cast<uint64_t>(bytes_per_second * absl::ToDoubleSeconds(time));
@@ -49,6 +50,10 @@ uint64_t PieceBytes(const LinkEstimate& link, uint64_t bytes) {
     pieces *= 2;
   }
   return (bytes + pieces - 1) / pieces;
+}
+
+uint64_t GapBytes(const LinkEstimate& link) {
+  return std::max(kLeastGap, BytesIn(link.connection_bytes_per_second, link.first_byte_p50));
 }
 
 uint64_t CutIntoParts(ByteRange range, RangeEnd end, uint64_t part_bytes, uint64_t object_size,

@@ -23,6 +23,11 @@ uint64_t PartBytes(const LinkEstimate& link, uint64_t part_max, uint64_t window)
 /// many at once, up to four, as each doubling saves a tenth of the time. One, before the link was measured.
 uint64_t PieceBytes(const LinkEstimate& link, uint64_t bytes);
 
+/// Of how many bytes that are there already, in the middle of what a reader waits for, one GET brings a
+/// second copy rather than that two be made: those that a connection brings while a request waits for its
+/// first byte, and half a MiB at least.
+uint64_t GapBytes(const LinkEstimate& link);
+
 /// What ends a range that is cut into parts.
 enum class RangeEnd {
   kOpen,   // More will follow: only whole parts are cut.

@@ -45,15 +45,12 @@ class Stream {
   void Promote(uint64_t window, absl::Duration now);
   /// Takes the window back; returns what was planned and not read.
   ByteRange Abandon();
-  /// Plans from `offset`, which is ahead of the reader, again.
-  void Replan(uint64_t offset) { planned_ = offset; }
 
   bool promoted() const { return promoted_; }
   bool active() const { return window_.open(); }
   uint64_t begin() const { return begin_; }
   uint64_t expected() const { return expected_; }
   uint64_t run() const { return expected_ - begin_; }
-  uint64_t planned() const { return planned_; }
   uint64_t ahead() const { return active() && planned_ > expected_ ? planned_ - expected_ : 0; }
   absl::Duration last_use() const { return last_use_; }
   /// Reads one after another, each below the one before and below all that was read.

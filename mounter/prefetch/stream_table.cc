@@ -37,10 +37,8 @@ class StreamTable::Impl {
         sweep_(size) {}
 
   Plan Note(StreamRead read, uint64_t object_limit);
-  void Refused(ByteRange range);
   void SetBoundaries(std::vector<uint64_t> offsets) { boundaries_ = std::move(offsets); }
   std::vector<ByteRange> Abandoned(absl::Duration now);
-  std::vector<ByteRange> AbandonAll();
   uint64_t ScheduledAhead() const;
   int active_streams() const;
   uint64_t streams_begun() const { return streams_begun_; }
@@ -72,6 +70,7 @@ class StreamTable::Impl {
   uint64_t UsualPiece() const;
   uint64_t PieceEnd(const StreamRead& read, uint64_t object_limit) const;
   Slot& Place(Slot slot);
+  std::vector<ByteRange> AbandonAll();
 
   const uint64_t size_;
   const uint64_t mirror_;  // Where offset 0 is in the mirror. A multiple of every part.
@@ -256,15 +255,6 @@ Plan StreamTable::Impl::Note(StreamRead read, uint64_t object_limit) {
   return plan;
 }
 
-void StreamTable::Impl::Refused(ByteRange range) {
-  for (Slot& slot : slots_) {
-    const ByteRange seen = Seen(slot, range);
-    if (slot.stream.expected() <= seen.begin && seen.begin < slot.stream.planned())
-      slot.stream.Replan(seen.begin);
-  }
-  if (sweep_.started()) sweep_.Replan(range);
-}
-
 // While readers want the whole, nothing is given up that they will come to.
 std::vector<ByteRange> StreamTable::Impl::Abandoned(absl::Duration now) {
   if (sweeping_ && now - last_use_ >= kIdle) return AbandonAll();
@@ -312,10 +302,8 @@ Plan StreamTable::Note(ByteRange read, Stall stall, const LinkEstimate& link, co
                        absl::Duration now) {
   return impl_->Note({read, stall, link, limit.stream, now}, limit.object);
 }
-void StreamTable::Refused(ByteRange range) { impl_->Refused(range); }
 void StreamTable::SetBoundaries(std::vector<uint64_t> offsets) { impl_->SetBoundaries(std::move(offsets)); }
 std::vector<ByteRange> StreamTable::Abandoned(absl::Duration now) { return impl_->Abandoned(now); }
-std::vector<ByteRange> StreamTable::AbandonAll() { return impl_->AbandonAll(); }
 uint64_t StreamTable::ScheduledAhead() const { return impl_->ScheduledAhead(); }
 int StreamTable::active_streams() const { return impl_->active_streams(); }
 uint64_t StreamTable::streams_begun() const { return impl_->streams_begun(); }

@@ -65,8 +65,6 @@ class StreamTable {
   Plan Note(ByteRange read, Stall stall, const LinkEstimate& link, const WindowLimit& limit,
             absl::Duration now);
 
-  /// Takes back a range of a plan that was not fetched for want of memory: it will be planned again.
-  void Refused(ByteRange range);
   /// Says where the parts of the object begin that are read as a whole (tensors, for example): ascending. A
   /// stream fetches such a part at once and is not taken across its end until reads go there.
   void SetBoundaries(std::vector<uint64_t> offsets);
@@ -74,8 +72,6 @@ class StreamTable {
   /// Takes the windows of streams that nobody follows any more: silent for 9 s, or for 1 s while others in
   /// this object went on. Returns what was planned for them and nobody will read.
   std::vector<ByteRange> Abandoned(absl::Duration now);
-  /// The same for all streams: at the last close.
-  std::vector<ByteRange> AbandonAll();
 
   /// Bytes planned ahead of the readers.
   uint64_t ScheduledAhead() const;

@@ -22,6 +22,7 @@ struct PendingRead;
 /// One GET, as the blocks it fills see it.
 struct FetchHandle {
   ByteRange range;                             // Of the object.
+  uint64_t gaps = 0;                           // Bytes of it that are no block's of this GET.
   Urgency urgency = Urgency::kDemand;          // Guarded by the lock of the object.
   SharedPurpose purpose{GetPurpose::kDemand};  // The same, for the store.
   std::optional<Urgency> counted_as;  // In the concurrency limit; guarded by the lock of the scheduler.

@@ -109,12 +109,19 @@ CachedObject::StreamsChange CachedObject::ChangeLocked() {
 }
 
 // A small object is one request, always.
-uint64_t CachedObject::LongestGet(ByteRange demand, const Situation& situation) const {
-  if (is_small() || !situation.link_idle) return geometry_.fetch_bytes;
-  return std::min(geometry_.fetch_bytes, PieceBytes(situation.link, demand.size()));
+CachedObject::GetShape CachedObject::ShapeOf(ByteRange demand, const Situation& situation) const {
+  if (is_small() || !situation.link_idle) return {geometry_.fetch_bytes, situation.gap};
+  return {std::min(geometry_.fetch_bytes, PieceBytes(situation.link, demand.size())), situation.gap};
 }
 
-CachedObject::Runs CachedObject::ClaimLocked(ByteRange range, Urgency urgency, uint64_t longest) {
+// Whether a block behind those of a fetch becomes one of them.
+bool CachedObject::FitsLocked(const Block& block, const FetchHandle& fetch, const GetShape& shape) const {
+  const ByteRange between{fetch.range.end, block.range.begin};
+  if (between.end - fetch.range.begin >= shape.longest) return false;
+  return between.empty() || (between.size() <= shape.gap && !ReadyLocked(between).empty());
+}
+
+CachedObject::Runs CachedObject::ClaimLocked(ByteRange range, Urgency urgency, const GetShape& shape) {
   Runs runs;
   if (range.empty()) return runs;
   const auto kind = is_small() ? Resident::Of::kWhole : Resident::Of::kParts;
@@ -123,13 +130,13 @@ CachedObject::Runs CachedObject::ClaimLocked(ByteRange range, Urgency urgency, u
     std::shared_ptr<Block>& block = blocks_[index];
     if (block != nullptr) continue;
     block = std::make_shared<Block>(shared_from_this(), RangeOf(index), kind);
-    if (runs.empty() || runs.back().fetch->range.end != block->range.begin ||
-        runs.back().fetch->range.size() >= longest) {
+    if (runs.empty() || !FitsLocked(*block, *runs.back().fetch, shape)) {
       runs.push_back({std::make_shared<FetchHandle>(), {}});
       runs.back().fetch->range = {block->range.begin, block->range.begin};
       runs.back().fetch->urgency = urgency;
       if (urgency == Urgency::kPrefetch) runs.back().fetch->purpose.Set(GetPurpose::kPrefetch);
     }
+    runs.back().fetch->gaps += block->range.begin - runs.back().fetch->range.end;
     runs.back().fetch->range.end = block->range.end;
     block->fetch = runs.back().fetch;
     runs.back().blocks.push_back(block);
@@ -171,14 +178,14 @@ CachedObject::Joined CachedObject::Join(const std::shared_ptr<PendingRead>& read
   absl::MutexLock lock(&mu_);
   Joined joined;
   const ByteRange fetch = PlanLocked(read->range, situation, joined);
-  joined.runs = ClaimLocked(fetch, Urgency::kDemand, LongestGet(fetch, situation));
+  joined.runs = ClaimLocked(fetch, Urgency::kDemand, ShapeOf(fetch, situation));
   WaitLocked(read, joined);
   return joined;
 }
 
 CachedObject::Runs CachedObject::Claim(ByteRange range) {
   absl::MutexLock lock(&mu_);
-  return ClaimLocked(range, Urgency::kPrefetch, geometry_.fetch_bytes);
+  return ClaimLocked(range, Urgency::kPrefetch, {.longest = geometry_.fetch_bytes, .gap = 0});
 }
 
 void CachedObject::AppendAbsent(ByteRange range, std::vector<ByteRange>& out) const {
@@ -256,7 +263,7 @@ bool CachedObject::UnwantedLocked(const FetchHandle& fetch) const {
     if (!found->second->waiters.empty()) return false;
     arrived += found->second->valid;
   }
-  return arrived * 2 < fetch.range.size();
+  return arrived * 2 < fetch.range.size() + fetch.gaps;  // What was there already counts on neither side.
 }
 
 // Makes the blocks ABSENT that the fetch has not filled.

@@ -35,7 +35,8 @@ class CachedObject : public std::enable_shared_from_this<CachedObject> {
   using Reads = absl::InlinedVector<std::shared_ptr<PendingRead>, 4>;
   using Handles = absl::InlinedVector<std::shared_ptr<FetchHandle>, 1>;
 
-  /// One GET for blocks that were ABSENT and are INFLIGHT now.
+  /// One GET for blocks that were ABSENT and are INFLIGHT now. They may have gaps between them, of blocks
+  /// that are READY: the GET brings those, too, and they are thrown away.
   struct Run {
     std::shared_ptr<FetchHandle> fetch;
     Blocks blocks;
@@ -51,6 +52,7 @@ class CachedObject : public std::enable_shared_from_this<CachedObject> {
   struct Situation {
     LinkEstimate link;
     const WindowShare* share = nullptr;
+    uint64_t gap = 0;          // Longest gap that one GET for the read may bring again.
     bool room_for_all = true;  // Whether there is memory for the whole of a small object.
     bool link_idle = false;    // Whether several GETs at once take nothing from others.
     absl::Duration now;
@@ -163,8 +165,16 @@ class CachedObject : public std::enable_shared_from_this<CachedObject> {
   void WaitLocked(const std::shared_ptr<PendingRead>& read, Joined& joined)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   BlockRead TouchLocked(Block& block, ByteRange read) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  uint64_t LongestGet(ByteRange demand, const Situation& situation) const;
-  Runs ClaimLocked(ByteRange range, Urgency urgency, uint64_t longest) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  /// What one GET may be.
+  struct GetShape {
+    uint64_t longest;
+    uint64_t gap;
+  };
+  GetShape ShapeOf(ByteRange demand, const Situation& situation) const;
+  bool FitsLocked(const Block& block, const FetchHandle& fetch, const GetShape& shape) const
+      ABSL_SHARED_LOCKS_REQUIRED(mu_);
+  Runs ClaimLocked(ByteRange range, Urgency urgency, const GetShape& shape)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool UnwantedLocked(const FetchHandle& fetch) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ForgetLocked(const FetchHandle& fetch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   StreamsChange ChangeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -12,11 +12,12 @@ Fetch::Fetch(Owner& owner, std::shared_ptr<CachedObject> object, CachedObject::R
   for (const std::shared_ptr<Block>& block : run_.blocks) charge_ += owner_.Charge(block->range.size());
 }
 
-GetRequest Fetch::Request() const {
+GetRequest Fetch::Request() {
   GetRequest request;
   request.key = object_->id().key;
   request.range = run_.fetch->range;
   if (!whole()) request.range.begin = run_.blocks[current_]->range.begin;
+  position_ = request.range.begin;
   request.if_match = object_->id().etag;
   request.object_size = object_->id().size;
   request.cancellation = run_.fetch->cancellation;
@@ -61,7 +62,8 @@ uint64_t Fetch::FillBlock(absl::Span<const char> data) {
 }
 
 void Fetch::OnObjectCrc64(uint64_t crc) {
-  if (size() == object_->id().size && current_ == 0) crc64_ = crc;
+  const bool all = size() == object_->id().size && run_.fetch->gaps == 0;
+  if (all && current_ == 0) crc64_ = crc;
 }
 
 // Bytes beyond those asked for cannot belong to the object's blocks and are ignored.
@@ -72,9 +74,12 @@ void Fetch::OnData(absl::Span<const char> data) {
   if (other_version_) return;
   CachedObject::Blocks full;
   while (!data.empty() && !whole()) {
-    data.remove_prefix(FillBlock(data));
     const std::shared_ptr<Block>& block = run_.blocks[current_];
-    if (block->buffer->filled() < block->range.size()) continue;
+    const uint64_t gap = block->range.begin - std::min(position_, block->range.begin);
+    const uint64_t length = gap > 0 ? std::min<uint64_t>(gap, data.size()) : FillBlock(data);
+    position_ += length;
+    data.remove_prefix(length);
+    if (position_ < block->range.end) continue;
     full.push_back(block);
     ++current_;
   }

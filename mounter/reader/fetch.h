@@ -15,7 +15,8 @@
 
 namespace bucketvol {
 
-/// One GET that fills a run of blocks, front to back. Driven by one thread of the store at a time.
+/// One GET that fills a run of blocks, front to back, and throws away what it brings between them. Driven by
+/// one thread of the store at a time.
 ///
 /// Where the run is the whole object and the service tells its checksum, nothing is given to readers before
 /// it was found right.
@@ -57,10 +58,10 @@ class Fetch final : public GetSink {
   uint64_t charge() const { return charge_; }
   /// Gives the fetch the memory it needs: charge(). Before the request is made.
   void Pay(Reservation reservation) { reservation_ = std::move(reservation); }
-  /// For the bytes that are not there yet.
-  GetRequest Request() const;
+  /// For the bytes that are not there yet: they come next.
+  GetRequest Request();
 
-  /// The blocks, for the tier below the memory.
+  /// The blocks, for the tier below the memory. There must be no gaps between them.
   TierBlocks Names() const;
   /// Takes the next block from there, before the request is made. False: it is not what it was.
   bool TakeFromTier(const TierBlock& found);
@@ -91,6 +92,7 @@ class Fetch final : public GetSink {
   Progress progress_;
   Reservation reservation_;        // Shrinks as buffers are made.
   size_t current_ = 0;             // The block being filled.
+  uint64_t position_ = 0;          // In the object, of what comes next from the store.
   bool other_version_ = false;     // The bytes are not the object's: they are thrown away.
   std::optional<uint64_t> crc64_;  // Of all blocks together.
   int damaged_ = 0;                // How often it was wrong.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "mounter/base/log.h"
+#include "mounter/prefetch/parts.h"
 
 namespace bucketvol {
 namespace {
@@ -85,6 +86,8 @@ CachedObject::Situation Reader::Core::Look(const CachedObject& object, ByteRange
     situation.room_for_all = HasRoomFor(range.size() + kAlwaysWhole);
     situation.link_idle = scheduler_.bytes_in_flight() <= kIdleLink;
   }
+  // A tier is asked for blocks one behind the other, and may have what lies behind a gap.
+  if (tier() == nullptr) situation.gap = GapBytes(situation.link);
   return situation;
 }
 

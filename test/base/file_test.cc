@@ -1,6 +1,9 @@
 #include "mounter/base/file.h"
 
 #include <fcntl.h>
+#include <unistd.h>
+
+#include <thread>
 
 #include "test/support/status_matchers.h"
 #include "test/support/temp_dir.h"
@@ -42,6 +45,20 @@ TEST(FileTest, ReadWholeFileHasALimit) {
   ASSERT_OK(WriteFileAtomically(dir / "f", std::string(100, 'x')));
   EXPECT_OK(ReadWholeFile(dir / "f", 100));
   EXPECT_THAT(ReadWholeFile(dir / "f", 99), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("99")));
+}
+
+TEST(FileTest, MakesDirectoriesThatAnotherRemovesMeanwhile) {
+  const TempDir dir;
+  const auto make_and_remove = [&] {
+    for (int i = 0; i < 2000; ++i) {
+      EXPECT_OK(MakeDirectories(dir / "a/b"));
+      rmdir((dir / "a/b").c_str());
+      rmdir((dir / "a").c_str());
+    }
+  };
+  std::thread another(make_and_remove);
+  make_and_remove();
+  another.join();
 }
 
 TEST(FileTest, MakesMissingParents) {

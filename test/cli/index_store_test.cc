@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <optional>
 #include <set>
 #include <thread>
@@ -85,6 +86,33 @@ TEST_F(IndexStoreTest, ASecondBuilderWaitsForTheFirst) {
   first.reset();  // Removes the directory: the second one makes it anew.
   waiting.join();
   EXPECT_TRUE(Exists(second->directory() + "/build.lock"));
+}
+
+TEST_F(IndexStoreTest, BuildersThatComeAndGoLeaveEachOtherAlone) {
+  const auto come_and_go = [&] {
+    for (int i = 0; i < 500; ++i) {
+      const auto lease = store_.Claim(Key("s3://b"), cancellation_);
+      EXPECT_OK(lease);
+    }
+  };
+  std::thread another(come_and_go);
+  come_and_go();
+  another.join();
+}
+
+TEST_F(IndexStoreTest, BuildersLoseNothingToACollector) {
+  Build(Key("s3://other"), clock_.WallNow() + absl::Hours(1));
+  std::atomic<bool> done = false;
+  std::thread collector([&] {
+    while (!done) store_.Collect();
+  });
+  for (int i = 0; i < 1000; ++i) {
+    const IndexLease lease = Claim(Key("s3://b"));
+    EXPECT_OK(WriteFileAtomically(lease.directory() + "/staged", "half"));
+    EXPECT_TRUE(Exists(lease.directory() + "/staged"));
+  }
+  done = true;
+  collector.join();
 }
 
 TEST_F(IndexStoreTest, ASecondBuilderIsToldHowFarTheFirstIs) {

@@ -54,6 +54,13 @@ class OrderKeeperTest : public ::testing::Test {
     return worker;
   }
 
+  /// A worker of a new mount that has read these objects.
+  Worker Having(const std::vector<uint32_t>& read) {
+    Worker worker = Start();
+    Read(worker, read);
+    return worker;
+  }
+
   /// Reads objects one after the other; returns for how many a request was made when they were asked for.
   size_t Read(Worker& worker, const std::vector<uint32_t>& order) {
     size_t waited = 0;
@@ -105,51 +112,42 @@ TEST_F(OrderKeeperTest, TheNextMountFollowsWhatWasRead) {
 }
 
 TEST_F(OrderKeeperTest, AnIndexOfTheSameListingGoesOnWithIt) {
-  Worker first = Start();
-  Read(first, order_);
+  Worker first = Having(order_);
   const testing::BuiltIndex again(store_, Sizes(kFiles));
   Worker second = StartOn(again, Epoch::kNew, sequence_);
   EXPECT_LE(Read(second, order_), 50u);
 }
 
 TEST_F(OrderKeeperTest, AnIndexOfAnotherListingDoesNot) {
-  Worker first = Start();
-  Read(first, order_);
+  Worker first = Having(order_);
   const testing::BuiltIndex longer(store_, Sizes(kFiles + 1));
   Worker second = StartOn(longer, Epoch::kNew, sequence_);
   EXPECT_GE(Read(second, order_), 900u);
 }
 
 TEST_F(OrderKeeperTest, AWorkerThatDiedIsGoneOnWith) {
-  Worker first = Start();
-  Read(first, Part(order_, 0, 400));
+  Worker first = Having(Part(order_, 0, 400));
   Worker successor = Start(Epoch::kGoesOn);
   Read(successor, Part(order_, 400, kFiles));
   EXPECT_EQ(Stored(), order_);
 }
 
 TEST_F(OrderKeeperTest, AJobThatBreaksOffLeavesTheLongerRecording) {
-  Worker first = Start();
-  Read(first, order_);
-  Worker second = Start();
-  Read(second, Part(other_, 0, 300));
+  Worker first = Having(order_);
+  Worker second = Having(Part(other_, 0, 300));
   EXPECT_EQ(Stored(), order_);
-  Worker third = Start();
-  Read(third, Part(order_, 300, kFiles));
+  Worker third = Having(Part(order_, 300, kFiles));
   EXPECT_EQ(Stored(), order_);
 }
 
 TEST_F(OrderKeeperTest, AnotherWholeOrderTakesItsPlace) {
-  Worker first = Start();
-  Read(first, order_);
-  Worker second = Start();
-  Read(second, other_);
+  Worker first = Having(order_);
+  Worker second = Having(other_);
   EXPECT_EQ(Stored(), other_);
 }
 
 TEST_F(OrderKeeperTest, TheFirstEpochOfAMountStays) {
-  Worker worker = Start();
-  Read(worker, order_);
+  Worker worker = Having(order_);
   time_.Advance(absl::Minutes(2));  // What was read has left the memory.
   worker.reader->Tick();
   Read(worker, other_);
@@ -157,8 +155,7 @@ TEST_F(OrderKeeperTest, TheFirstEpochOfAMountStays) {
 }
 
 TEST_F(OrderKeeperTest, TheSecondEpochOfAMountIsFollowed) {
-  Worker worker = Start();
-  Read(worker, order_);
+  Worker worker = Having(order_);
   time_.Advance(absl::Minutes(2));
   worker.reader->Tick();
   Read(worker, Part(order_, 0, 100));  // Tells that it is over.

@@ -1,8 +1,10 @@
 """resourceLimit: what the kernel enforces on a live worker, and what becomes of its cgroups."""
 import glob
+import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -25,7 +27,7 @@ def number(path):
         return int(file.read())
 
 
-class LimitsTest(rig.MountTest):
+class CgroupTest(rig.MountTest):
     def setUp(self):
         super().setUp()
         try:
@@ -43,6 +45,8 @@ class LimitsTest(rig.MountTest):
     def assertNoCgroups(self):
         rig.await_true(lambda: not self.ours(), "end of the cgroups")
 
+
+class LimitsTest(CgroupTest):
     def test_limits_are_set_and_shown(self):
         self.serve_root()
         self.mount("s3://b", "resourceLimit=1c1g")
@@ -160,10 +164,11 @@ class LimitsTest(rig.MountTest):
         script = ("for place in $(awk '$3 == \"cgroup\" || $3 == \"cgroup2\" {print $2}' /proc/mounts); do "
                   "mount -o remount,bind,ro $place || exit 99; done; exec \"$@\"")
         command = ["unshare", "-m", "sh", "-c", script, "sh", rig.BUCKETVOL, "mount", "s3://b", self.mountpoint, "-o"]
-        refused = subprocess.run(command + [self.options("resourceLimit=1c1g")], capture_output=True, text=True,
-                                 env=self.environment, check=False)
-        self.assertFails(rig.Result(refused.returncode, refused.stdout, refused.stderr), "resourceLimit", "cgroup")
-        self.assertEqual(self.ours(), {})
+        for option in ("resourceLimit=1c1g", "node_memory_limit=1GiB"):
+            refused = subprocess.run(command + [self.options(option)], capture_output=True, text=True,
+                                     env=self.environment, check=False)
+            self.assertFails(rig.Result(refused.returncode, refused.stdout, refused.stderr), option.split("=")[0], "cgroup")
+            self.assertEqual(self.ours(), {})
 
     def test_a_failed_mount_leaves_no_cgroup(self):
         self.serve_root()
@@ -194,6 +199,78 @@ class LimitsTest(rig.MountTest):
         self.serve_root()
         self.assertFails(self.try_mount("s3://b", "resourceLimit=4g"), "resourceLimit", "\"4g\"", "<cpus>c<GiB>g",
                          code=2)
+
+
+PARENT = "/sys/fs/cgroup/memory/bucketvol"
+
+
+class NodeLimitTest(CgroupTest):
+    """One limit of all workers of a node."""
+
+    def setUp(self):
+        super().setUp()
+        self.first, self.second = self.mountpoint, self.mountpoint + "-too"
+        os.makedirs(self.second)
+
+    def mount_both(self, synthetic, first, second):
+        self.serve("--synthetic", "b:" + synthetic, "--synthetic", "c:" + synthetic)
+        self.mountpoint = self.second
+        self.mount("s3://c", second)
+        self.mountpoint = self.first
+        self.mount("s3://b", first)
+
+    def umount_both(self):
+        for self.mountpoint in (self.second, self.first):
+            self.umount()
+        rig.await_true(lambda: not os.path.exists(PARENT), "end of the cgroups")
+
+    def status_of_second(self):
+        return json.loads(self.run_bucketvol("status", self.second, "--json").out)
+
+    def start_reading(self, place):
+        return subprocess.Popen(["grep", "-rq", "no such bytes", place], stdout=subprocess.DEVNULL)
+
+    def test_the_workers_of_a_node_stay_below_it(self):
+        self.mount_both("keys=20,per-dir=20,size=32MiB,seed=1", "node_memory_limit=512MiB",
+                        "node_memory_limit=512MiB,resourceLimit=1c1g")
+        self.assertEqual(number(PARENT + "/memory.limit_in_bytes"), 512 * MIB)
+        memory = self.status()["memory"]
+        self.assertEqual((memory["limit"], memory["node_budget"]), (512 * MIB, 256 * MIB))
+        self.assertLessEqual(self.status_of_second()["memory"]["budget"], 256 * MIB)
+        for reader in (self.start_reading(self.first), self.start_reading(self.second)):
+            self.assertEqual(reader.wait(timeout=rig.LIMIT), 1)  # Nothing found, and no error.
+        self.assertLessEqual(number(PARENT + "/memory.max_usage_in_bytes"), 512 * MIB)
+        self.assertEqual((self.status()["memory"]["kills"], self.status_of_second()["memory"]["kills"]), (0, 0))
+        self.umount_both()
+
+    def test_it_is_the_one_that_a_mount_named_last(self):
+        self.mount_both("keys=1,per-dir=1,size=1,seed=1", "node_memory_limit=1GiB", "node_memory_limit=2GiB")
+        self.assertEqual(number(PARENT + "/memory.limit_in_bytes"), GIB)
+        self.umount_both()
+
+    def test_it_is_not_less_than_what_is_held(self):
+        self.serve("--synthetic", "b:keys=1,per-dir=1,size=1,seed=1", "--synthetic", "c:keys=1,per-dir=1,size=1,seed=1")
+        self.mount("s3://b", "node_memory_limit=4GiB")
+        holder = subprocess.Popen(["sh", "-c", f"echo $$ >{PARENT}/guards/cgroup.procs; exec \"$@\"", "sh", sys.executable, "-c",
+                                   "x = b'x' * (300 << 20); print(flush=True); input()"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        holder.stdout.readline()
+        self.mountpoint = self.second
+        refused = self.try_mount("s3://c", "node_memory_limit=256MiB")
+        holder.communicate(b"\n")
+        self.assertEqual(refused.code, 1)
+        self.assertIn("node_memory_limit is less than what the mounts of this node hold", refused.err)
+        self.mountpoint = self.first
+        self.assertEqual(number(PARENT + "/memory.limit_in_bytes"), 4 * GIB)
+        self.umount()
+        self.assertNoCgroups()
+
+    def test_it_is_at_most_the_memory_of_the_node(self):
+        self.serve_root()
+        self.assertIn("node_memory_limit asks for more memory than the node has",
+                      self.mount("s3://b", "node_memory_limit=4096GiB").err)
+        self.assertLessEqual(self.status()["memory"]["limit"], os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        self.umount()
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ TEST(ParseVolumeOptionsTest, EveryOptionReachesItsField) {
             "proxy=http://proxy:3128,no_proxy=a\\,b,passwd_file=/"
             "pw,umask=077,uid=1000,gid=100,allow_empty,directMode,prefetch_order=a\\,b/list,"
             "index_fs=ext4,transport=file,index_max_age=1h,list_streams=32,resourceLimit=2c4g,memory_budget="
-            "300MiB,node_memory_budget=3GiB,"
+            "300MiB,node_memory_budget=3GiB,node_memory_limit=8GiB,"
             "request_rate=12.5,"
             "connect_timeout=3s,request_timeout=1m,state_dir=/s,run_dir=/r,log_level=DEBUG"));
   VolumeOptions expected;
@@ -67,6 +67,7 @@ TEST(ParseVolumeOptionsTest, EveryOptionReachesItsField) {
   expected.resource_limit = ResourceLimit{2000, 4ULL << 30};
   expected.memory_budget = 300 << 20;
   expected.node_memory_budget = uint64_t{3} << 30;
+  expected.node_memory_limit = uint64_t{8} << 30;
   expected.request_rate = 12.5;
   expected.connect_timeout = absl::Seconds(3);
   expected.request_timeout = absl::Minutes(1);

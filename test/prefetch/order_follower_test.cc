@@ -41,6 +41,12 @@ Epoch Replay(OrderFollower& follower, const std::vector<uint32_t>& touches,
   return epoch;
 }
 
+/// What an epoch brings to whom `recorded` tells the order.
+Epoch Follow(std::vector<uint32_t> recorded, const std::vector<uint32_t>& touches) {
+  OrderFollower follower(OrderOf(std::move(recorded)), OrderTrust::kProven);
+  return Replay(follower, touches);
+}
+
 std::vector<uint32_t> From(const std::vector<uint32_t>& order, size_t begin) {
   return {order.begin() + static_cast<long>(begin), order.end()};
 }
@@ -68,8 +74,7 @@ TEST(ObjectOrder, AnObjectThatStandsTwiceCountsOnce) {
 TEST(OrderFollower, TheSameOrderIsFollowedFromItsBeginning) {
   for (const size_t count : {100, 1'000, 100'000}) {
     const std::vector<uint32_t> order = Permutation(count, 1);
-    OrderFollower follower(OrderOf(order), OrderTrust::kProven);
-    const Epoch epoch = Replay(follower, order);
+    const Epoch epoch = Follow(order, order);
     EXPECT_LE(epoch.waited, 40) << count;
     EXPECT_EQ(epoch.unused, 0) << count;
   }
@@ -86,8 +91,8 @@ TEST(OrderFollower, WorkersThatTakeBatchesInTurnAreFollowed) {
     for (const size_t batch : {8, 32, 64}) {
       const std::vector<uint32_t> order = Permutation(50'000, 1);
       // Neither the recording nor the epoch is the order of the sampler.
-      OrderFollower follower(OrderOf(ReadByWorkers(order, workers, batch, 2)), OrderTrust::kProven);
-      const Epoch epoch = Replay(follower, ReadByWorkers(order, workers, batch, 3));
+      const Epoch epoch =
+          Follow(ReadByWorkers(order, workers, batch, 2), ReadByWorkers(order, workers, batch, 3));
       EXPECT_LE(epoch.waited, 50'000 * 0.03) << workers << " workers, batches of " << batch;
       EXPECT_LE(epoch.unused, 1'000) << workers << " workers, batches of " << batch;
     }
@@ -98,8 +103,8 @@ TEST(OrderFollower, WorkersAreFollowedThroughFewFiles) {
   for (const size_t workers : {2, 4, 8}) {
     for (const size_t batch : {4, 8, 32}) {
       const std::vector<uint32_t> order = Permutation(1'000, 1);
-      OrderFollower follower(OrderOf(ReadByWorkers(order, workers, batch, 2)), OrderTrust::kProven);
-      const Epoch epoch = Replay(follower, ReadByWorkers(order, workers, batch, 3));
+      const Epoch epoch =
+          Follow(ReadByWorkers(order, workers, batch, 2), ReadByWorkers(order, workers, batch, 3));
       EXPECT_LE(epoch.waited, 150) << workers << " workers, batches of " << batch;
     }
   }
@@ -107,8 +112,7 @@ TEST(OrderFollower, WorkersAreFollowedThroughFewFiles) {
 
 TEST(OrderFollower, ManyReadersOfOneListAreFollowed) {
   const std::vector<uint32_t> order = Permutation(100'000, 1);
-  OrderFollower follower(OrderOf(ReadByWorkers(order, 128, 1, 2)), OrderTrust::kProven);
-  const Epoch epoch = Replay(follower, ReadByWorkers(order, 128, 1, 3));
+  const Epoch epoch = Follow(ReadByWorkers(order, 128, 1, 2), ReadByWorkers(order, 128, 1, 3));
   EXPECT_LE(epoch.waited, 10'000);
 }
 
@@ -122,8 +126,7 @@ TEST(OrderFollower, AnotherPermutationFetchesNothing) {
 
 TEST(OrderFollower, AStartInTheMiddleIsFollowed) {
   const std::vector<uint32_t> order = Permutation(10'000, 1);
-  OrderFollower follower(OrderOf(order), OrderTrust::kProven);
-  const Epoch epoch = Replay(follower, From(order, 5'000));
+  const Epoch epoch = Follow(order, From(order, 5'000));
   EXPECT_LE(epoch.waited, 40);
   EXPECT_EQ(epoch.unused, 0);
 }
@@ -137,8 +140,7 @@ TEST(OrderFollower, MissingAndForeignTouchesDoNotEndIt) {
     touches.push_back(ordinal);
     if (random() % 10 == 0) touches.push_back(20'000 + static_cast<uint32_t>(random() % 1'000));
   }
-  OrderFollower follower(OrderOf(order), OrderTrust::kProven);
-  const Epoch epoch = Replay(follower, touches);
+  const Epoch epoch = Follow(order, touches);
   EXPECT_GE(epoch.fetched, 9'900);
   EXPECT_LE(epoch.unused, 1'100);
 }

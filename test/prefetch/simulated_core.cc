@@ -47,15 +47,7 @@ void SimulatedCore::Issue(const TraceRead& read) {
   const Plan plan = object.table.Note(read.range, stall, link, {share, settings_.budget}, now_);
   Raise(read.object, read.range);
   Claim(read.object, plan.demand, Urgency::kDemand);
-  uint64_t room = settings_.budget - std::min(settings_.budget, ahead_);
-  for (const ByteRange& range : plan.ahead) {
-    if (range.size() > room) {
-      object.table.Refused(range);
-      break;
-    }
-    room -= range.size();
-    Claim(read.object, range, Urgency::kPrefetch);
-  }
+  for (const ByteRange& range : plan.ahead) Claim(read.object, range, Urgency::kPrefetch);
   ahead_ += object.table.ScheduledAhead();
   if (plan.new_stream) CancelAbandoned();
   if (settings_.across_files && !std::exchange(object.opened, true)) Open(read.object, stall);
@@ -79,7 +71,7 @@ void SimulatedCore::Raise(size_t object, ByteRange range) {
     if (fetch.started) {
       concurrency_.OnRaised(fetch.range.size());
     } else {
-      queue_.erase(std::find(queue_.begin(), queue_.end(), id));
+      Unqueue(id);
       StartFetch(id);
     }
   }
@@ -106,6 +98,12 @@ void SimulatedCore::AddFetch(size_t object, ByteRange range, Urgency urgency) {
     objects_[object].chunks[chunk] = id;
   if (urgency == Urgency::kDemand) return StartFetch(id);
   queue_.push_back(id);
+  queued_bytes_ += range.size();
+}
+
+void SimulatedCore::Unqueue(int id) {
+  queue_.erase(std::find(queue_.begin(), queue_.end(), id));
+  queued_bytes_ -= fetches_.at(id).range.size();
 }
 
 void SimulatedCore::StartFetch(int id) {
@@ -118,8 +116,9 @@ void SimulatedCore::StartFetch(int id) {
 void SimulatedCore::StartQueued() {
   while (!queue_.empty()) {
     const int id = queue_.front();
-    if (!concurrency_.MayStart(Urgency::kPrefetch, fetches_.at(id).range.size())) return;
-    queue_.pop_front();
+    const uint64_t bytes = fetches_.at(id).range.size();
+    if (HeldAhead() + bytes > settings_.budget || !concurrency_.MayStart(Urgency::kPrefetch, bytes)) return;
+    Unqueue(id);
     StartFetch(id);
   }
 }
@@ -183,6 +182,7 @@ void SimulatedCore::Cancel(size_t object, ByteRange range) {
       continue;
     }
     cancelled_ += fetch.range.size();
+    queued_bytes_ -= fetch.range.size();
     for (uint64_t chunk = fetch.range.begin / kChunk; chunk * kChunk < fetch.range.end; ++chunk)
       objects_[object].chunks[chunk] = kAbsent;
     fetches_.erase(*it);
@@ -219,7 +219,7 @@ void SimulatedCore::RunReader(Reader& reader) {
 
 void SimulatedCore::Measure(SimulationResult& result) {
   result.ahead_end = ahead_;
-  result.ahead_peak = std::max(result.ahead_peak, ahead_);
+  result.ahead_peak = std::max(result.ahead_peak, HeldAhead());
   result.requests_in_flight_peak = std::max(result.requests_in_flight_peak, link_.in_flight());
   progress_.emplace_back(now_, delivered_);
   while (now_ - progress_.front().first > absl::Milliseconds(100)) progress_.pop_front();

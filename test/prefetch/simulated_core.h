@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -51,7 +52,7 @@ struct SimulationResult {
   uint64_t requests = 0;
   uint64_t streams = 0;
   uint64_t cancelled = 0;   // Bytes planned ahead and taken back before they were asked for.
-  uint64_t ahead_peak = 0;  // Planned ahead of the readers.
+  uint64_t ahead_peak = 0;  // Asked for ahead of the readers.
   uint64_t ahead_end = 0;
   size_t requests_in_flight_peak = 0;
   uint64_t files_fetched_ahead = 0;
@@ -116,6 +117,8 @@ class SimulatedCore {
   void RunReader(Reader& reader);
   void Measure(SimulationResult& result);
   int ActiveStreams() const;
+  uint64_t HeldAhead() const { return ahead_ - std::min(ahead_, queued_bytes_); }
+  void Unqueue(int id);
 
   const SimulationSettings settings_;
   std::vector<Object> objects_;
@@ -123,7 +126,8 @@ class SimulatedCore {
   ConcurrencyLimit concurrency_;
   FileSequence files_;
   std::map<int, Fetch> fetches_;
-  std::deque<int> queue_;  // Prefetches that wait for their turn.
+  std::deque<int> queue_;  // Prefetches that wait for their turn, and for room.
+  uint64_t queued_bytes_ = 0;
   // Chunks of objects, oldest first, while memory is limited. Some have changed places or gone since.
   std::deque<std::pair<size_t, size_t>> read_;
   std::deque<std::pair<size_t, size_t>> unread_;

@@ -252,20 +252,6 @@ TEST_F(StreamTableTest, StreamThatIsLeftForAnotherGivesItsWindowBackSooner) {
   EXPECT_THAT(table_.Abandoned(now_), ElementsAre(ByteRange{kMiB, 5 * kMiB}));
 }
 
-TEST_F(StreamTableTest, LastCloseAbandonsAll) {
-  Note(0, kMiB);
-  EXPECT_THAT(table_.AbandonAll(), ElementsAre(ByteRange{kMiB, 5 * kMiB}));
-  EXPECT_EQ(table_.ScheduledAhead(), 0);
-}
-
-TEST_F(StreamTableTest, RefusedRangesArePlannedAgain) {
-  const Plan plan = Note(0, kMiB);
-  table_.Refused(plan.ahead[1]);
-  const Plan again = Note(kMiB, 64 * kKiB, Stall::kInflight);
-  ASSERT_THAT(again.ahead, Not(IsEmpty()));
-  EXPECT_EQ(again.ahead.front().begin, plan.ahead[1].begin);
-}
-
 TEST_F(StreamTableTest, LostRangesArePlannedAgain) {
   Note(0, kMiB);
   const Plan plan = Note(kMiB, kMiB, Stall::kAbsent);

@@ -6,9 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "mounter/reader/reader.h"
-#include "test/reader/manual_store.h"
 #include "test/reader/read_outcome.h"
-#include "test/support/fake_clock.h"
 #include "test/support/fake_object_store.h"
 #include "test/support/status_matchers.h"
 #include "test/support/virtual_time.h"
@@ -17,11 +15,9 @@ namespace bucketvol {
 namespace {
 
 using testing::ContentOf;
-using testing::FakeClock;
 using testing::FakeObject;
 using testing::FakeObjectStore;
 using testing::FakeRequest;
-using testing::ManualStore;
 using testing::ReadOutcome;
 using testing::VirtualTime;
 
@@ -142,56 +138,6 @@ TEST_F(ReaderAheadTest, WhatAStreamLeavesBehindIsGivenUp) {
   const size_t before = store_.Count(FakeRequest::Op::kGet);
   Read(kLarge, {32 * kMiB, 33 * kMiB});
   EXPECT_GT(store_.Count(FakeRequest::Op::kGet), before);
-}
-
-/// A reader whose GETs the test answers by hand.
-class ReaderFairnessTest : public ::testing::Test {
- protected:
-  ~ReaderFairnessTest() override { store_.CancelAll(); }
-  uint64_t AskedOf(const std::string& key) const {
-    uint64_t bytes = 0;
-    for (size_t get = 0; get < store_.count(); ++get) {
-      if (store_.request(get).key == key) bytes += store_.request(get).range.size();
-    }
-    return bytes;
-  }
-
-  ManualStore store_;
-  FakeClock clock_;
-  ReadMetrics metrics_;
-  Reader reader_{store_, clock_, metrics_, ReaderSettings{.memory_bytes = 32 * kMiB}};
-  const ObjectId kSlow{"slow", "S", 256 * kMiB};
-  const ObjectId kFast{"fast", "F", 256 * kMiB};
-};
-
-TEST_F(ReaderFairnessTest, TwoObjectsShareWhatIsFetchedAhead) {
-  for (int i = 0; i < 16; ++i) {
-    reader_.Prefetch(kSlow, {i * 8 * kMiB, (i + 1) * 8 * kMiB});
-    reader_.Prefetch(kFast, {i * 8 * kMiB, (i + 1) * 8 * kMiB});
-  }
-  EXPECT_NEAR(static_cast<double>(AskedOf("slow")), static_cast<double>(AskedOf("fast")), 8 * kMiB);
-}
-
-TEST_F(ReaderFairnessTest, AStalledObjectDelaysNobodyElse) {
-  const ReadOutcome stalled(reader_, kSlow, {0, kMiB});  // Its bytes never come.
-  for (uint64_t at = 0; at < 64 * kMiB; at += kMiB) {
-    const ReadOutcome read(reader_, kFast, {at, at + kMiB});
-    for (size_t get = 0; get < store_.count(); ++get) {
-      if (store_.InFlight(get) && store_.request(get).key == "fast") store_.Complete(get);
-    }
-    ASSERT_EQ(read.text(), ContentOf(kFast, {at, at + kMiB}));
-  }
-  EXPECT_FALSE(stalled.done());
-}
-
-TEST_F(ReaderFairnessTest, AReaderThatComesWhileItsBytesAreQueuedGetsThemAtOnce) {
-  reader_.Prefetch(kSlow, {0, 128 * kMiB});  // More than there is memory for.
-  const size_t before = store_.count();
-  const ReadOutcome read(reader_, kSlow, {100 * kMiB, 101 * kMiB});
-  ASSERT_EQ(store_.count(), before + 1);
-  EXPECT_EQ(store_.request(before).range.begin, 100 * kMiB);
-  store_.Complete(before);
-  EXPECT_EQ(read.text(), ContentOf(kSlow, {100 * kMiB, 101 * kMiB}));
 }
 
 }  // namespace

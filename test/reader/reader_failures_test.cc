@@ -1,5 +1,4 @@
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,9 +10,7 @@
 #include "test/reader/manual_store.h"
 #include "test/reader/read_outcome.h"
 #include "test/support/fake_clock.h"
-#include "test/support/fake_object_store.h"
 #include "test/support/status_matchers.h"
-#include "test/support/virtual_time.h"
 
 namespace bucketvol {
 namespace {
@@ -21,13 +18,10 @@ namespace {
 using ::testing::AllOf;
 using testing::ContentOf;
 using testing::FakeClock;
-using testing::FakeObject;
-using testing::FakeObjectStore;
 using ::testing::HasSubstr;
 using testing::ManualStore;
 using testing::ReadOutcome;
 using testing::StatusIs;
-using testing::VirtualTime;
 
 constexpr uint64_t kMiB = 1 << 20;
 const ObjectId kSmall{"small", "E1", 100'000};
@@ -156,6 +150,32 @@ TEST(ReaderLifeTest, WhoHearsOfCongestionMayOutliveTheReader) {
     observer = reader.congestion_observer();
   }
   observer->OnCongestion(Congestion::kBandwidth);
+}
+
+TEST_F(ReaderFailuresTest, AFetchAheadThatFailedIsMadeUpForByItsReader) {
+  const ReadOutcome first(reader_, kLarge, {0, kMiB});
+  ASSERT_GE(store_.count(), 3u) << "the demand, and parts ahead of it";
+  const ByteRange failed = store_.request(1).range;
+  const size_t before = store_.count();
+  store_.Complete(0);
+  store_.End(1, absl::UnavailableError("connection reset"));
+  EXPECT_EQ(store_.count(), before) << "nobody needs it yet";
+  uint64_t asked_again = 0;
+  for (uint64_t at = kMiB; at < 8 * kMiB; at += kMiB / 16) {
+    const size_t sent = store_.count();
+    const ReadOutcome read(reader_, kLarge, {at, at + kMiB / 16});
+    if (at == failed.begin) {
+      EXPECT_EQ(store_.request(sent).range, failed);
+    }
+    for (size_t get = sent; get < store_.count(); ++get) {
+      if (store_.request(get).range.begin < failed.end) ++asked_again;
+    }
+    for (size_t get = 0; get < store_.count(); ++get) {
+      if (store_.InFlight(get)) store_.Complete(get);
+    }
+    ASSERT_EQ(read.text(), ContentOf(kLarge, {at, at + kMiB / 16}));
+  }
+  EXPECT_EQ(asked_again, 1u);
 }
 
 TEST_F(ReaderFailuresTest, BlocksThatWereCompleteBeforeTheErrorStay) {
@@ -311,68 +331,26 @@ TEST_F(ReaderFailuresTest, DamagedMemoryIsFetchedAgain) {
   EXPECT_EQ(metrics_.bad_checksums, 1u);
 }
 
-TEST_F(ReaderFailuresTest, CancelAnswersAtOnceAndGivesTheFetchUp) {
-  const ReadContext context{std::make_shared<Cancellation>()};
-  const ReadOutcome read(reader_, kSmall, {0, 10}, context);
-  context.cancellation->Cancel();
-  EXPECT_THAT(read.status(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("cancelled")));
-  EXPECT_TRUE(store_.request(0).cancellation->cancelled());
-  const ReadOutcome another(reader_, kSmall, {0, 10});  // Must not suffer from the cancelled fetch.
-  store_.End(0, absl::CancelledError("by its Cancellation"));
-  EXPECT_FALSE(another.done());
-  store_.Complete(1);
-  EXPECT_EQ(another.text(), ContentOf(kSmall, {0, 10}));
-}
-
-TEST_F(ReaderFailuresTest, CancelLeavesAFetchThatOthersNeed) {
-  const ReadContext context{std::make_shared<Cancellation>()};
-  const ReadOutcome cancelled(reader_, kSmall, {0, 10}, context);
-  const ReadOutcome other(reader_, kSmall, {50'000, 60'000});
-  context.cancellation->Cancel();
-  EXPECT_FALSE(store_.request(0).cancellation->cancelled());
+// Two damaged blocks and a right one between them.
+TEST_F(ReaderFailuresTest, AChecksumOfTheObjectSaysNothingOfBlocksWithAGap) {
+  const ObjectId object{"three blocks", "E3", 150'000};
+  ReadOutcome first(reader_, object, {0, 150'000});
   store_.Complete(0);
-  EXPECT_EQ(other.text(), ContentOf(kSmall, {50'000, 60'000}));
-}
-
-TEST_F(ReaderFailuresTest, CancelLeavesAFetchThatIsMostlyThere) {
-  const ReadContext context{std::make_shared<Cancellation>()};
-  const ReadOutcome cancelled(reader_, kSmall, {0, 100'000}, context);
-  store_.Send(0, 60'000);
-  context.cancellation->Cancel();
-  EXPECT_FALSE(store_.request(0).cancellation->cancelled());
-  store_.Complete(0);
-  EXPECT_EQ(ReadOutcome(reader_, kSmall, {0, 10}).text(), ContentOf(kSmall, {0, 10}));
-}
-
-TEST_F(ReaderFailuresTest, CancelAfterTheEndDoesNothing) {
-  const ReadContext context{std::make_shared<Cancellation>()};
-  const ReadOutcome read(reader_, kSmall, {0, 10}, context);
-  store_.Complete(0);
-  context.cancellation->Cancel();
-  EXPECT_EQ(read.text(), ContentOf(kSmall, {0, 10}));
-}
-
-TEST_F(ReaderFailuresTest, AReadThatBeginsCancelledIsCancelled) {
-  const ReadContext context{std::make_shared<Cancellation>()};
-  context.cancellation->Cancel();
-  EXPECT_THAT(ReadOutcome(reader_, kSmall, {0, 10}, context).status(),
-              StatusIs(absl::StatusCode::kCancelled, HasSubstr("cancelled")));
-}
-
-TEST(ReaderShutdownTest, EndsEveryReadThatStillWaits) {
-  VirtualTime time;
-  FakeObjectStore store(time);
-  store.Put(kLarge.key, FakeObject{.etag = kLarge.etag, .size = kLarge.size});
-  store.Hold();
-  time.RunInBackground();
-  ReadMetrics metrics;
-  std::vector<ReadOutcome> reads;
-  {
-    Reader reader(store, time, metrics, ReaderSettings{.memory_bytes = 2 * kMiB, .beyond_memory_bytes = 0});
-    for (uint64_t i = 0; i < 8; ++i)
-      reads.emplace_back(reader, kLarge, ByteRange{i * 3 * kMiB, i * 3 * kMiB + 1});
+  for (const size_t block : {0, 2}) const_cast<char&>(first.data().slices[block].bytes[100]) ^= 1;
+  for (const ByteRange damaged : {ByteRange{0, 200}, ByteRange{140'000, 150'000}}) {
+    const ReadOutcome read(reader_, object, damaged);
+    for (size_t get = 1; get < store_.count(); ++get) {
+      if (store_.InFlight(get)) store_.End(get, absl::UnavailableError("reset"));
+    }
   }
-  for (const ReadOutcome& read : reads) EXPECT_TRUE(absl::IsCancelled(read.status())) << read.status();
+  const size_t get = store_.count();
+  const ReadOutcome read(reader_, object, {0, 200});
+  ASSERT_EQ(store_.request(get).range, (ByteRange{0, 150'000}));
+  store_.ObjectCrc64(get, Crc64Of(object));
+  store_.Complete(get);
+  EXPECT_EQ(store_.count(), get + 1);
+  EXPECT_EQ(read.text(), ContentOf(object, {0, 200}));
+  EXPECT_EQ(ReadOutcome(reader_, object, {0, 150'000}).text(), ContentOf(object, {0, 150'000}));
 }
 
 }  // namespace

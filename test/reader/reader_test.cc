@@ -92,14 +92,28 @@ TEST_F(ReaderTest, NeighbouringBlocksAreOneRequestUpToTheLongest) {
 }
 
 TEST_F(ReaderTest, OnlyWhatIsAbsentIsFetched) {
-  Read(kLarge, {41 * kMiB, 42 * kMiB});
+  Read(kLarge, {41 * kMiB, 43 * kMiB});
   Read(kLarge, {60 * kMiB, 61 * kMiB});
-  const ByteRange range{40 * kMiB, 43 * kMiB};
+  const ByteRange range{40 * kMiB, 44 * kMiB};
   EXPECT_EQ(Read(kLarge, range).text(), ContentOf(kLarge, range));
   const std::vector<ByteRange> ranges = Ranges();
   ASSERT_GE(ranges.size(), 4u);
   EXPECT_EQ(ranges[2], (ByteRange{40 * kMiB, 41 * kMiB}));
-  EXPECT_EQ(ranges[3], (ByteRange{42 * kMiB, 43 * kMiB}));
+  EXPECT_EQ(ranges[3], (ByteRange{43 * kMiB, 44 * kMiB}));
+}
+
+TEST_F(ReaderTest, AGapThatCostsLessThanARequestIsReadThrough) {
+  Read(kLarge, {41 * kMiB, 42 * kMiB});
+  Read(kLarge, {60 * kMiB, 61 * kMiB});
+  const ByteRange range{40 * kMiB, 43 * kMiB};
+  const ReadOutcome read = Read(kLarge, range);
+  EXPECT_EQ(read.text(), ContentOf(kLarge, range));
+  EXPECT_EQ(Ranges().at(2), range);
+  EXPECT_EQ(read.data().origin.memory, kMiB);
+  EXPECT_EQ(read.data().origin.store, 2 * kMiB);
+  const size_t before = Gets();
+  EXPECT_EQ(Read(kLarge, range).text(), ContentOf(kLarge, range));
+  EXPECT_EQ(Gets(), before);
 }
 
 TEST_F(ReaderTest, TheBytesTellWhereTheyCameFrom) {
@@ -215,6 +229,54 @@ TEST_F(ReaderPiecesTest, DataMayComeInPiecesThatCrossBlocks) {
   store_.End(0, absl::OkStatus());
 }
 
+TEST_F(ReaderPiecesTest, ReadersWakeOnBothSidesOfAGap) {
+  const ReadOutcome hole(reader_, kLarge, {8 * kMiB, 9 * kMiB});
+  store_.Complete(0);
+  const ByteRange range{7 * kMiB, 10 * kMiB};
+  const ReadOutcome read(reader_, kLarge, range);
+  ASSERT_EQ(store_.request(1).range, range);
+  const ReadOutcome before(reader_, kLarge, {8 * kMiB - 100, 8 * kMiB + 100});
+  const ReadOutcome behind(reader_, kLarge, {9 * kMiB - 100, 9 * kMiB + 100});
+  store_.Send(1, kMiB);
+  EXPECT_EQ(before.text(), ContentOf(kLarge, {8 * kMiB - 100, 8 * kMiB + 100}));
+  store_.Send(1, 700'001);
+  store_.Send(1, kMiB - 700'001 + 99);
+  EXPECT_FALSE(behind.done());
+  store_.Send(1, 1);
+  EXPECT_EQ(behind.text(), ContentOf(kLarge, {9 * kMiB - 100, 9 * kMiB + 100}));
+  store_.Complete(1);
+  EXPECT_EQ(read.text(), ContentOf(kLarge, range));
+}
+
+TEST_F(ReaderPiecesTest, WhatIsStillComingIsNotAskedForAgain) {
+  const ReadOutcome hole(reader_, kLarge, {8 * kMiB, 9 * kMiB});
+  store_.Send(0, kMiB - 1);
+  const ByteRange range{7 * kMiB, 10 * kMiB};
+  const ReadOutcome read(reader_, kLarge, range);
+  EXPECT_EQ(store_.request(1).range, (ByteRange{7 * kMiB, 8 * kMiB}));
+  EXPECT_EQ(store_.request(2).range, (ByteRange{9 * kMiB, 10 * kMiB}));
+  for (size_t get = 0; get < 3; ++get) store_.Complete(get);
+  EXPECT_EQ(read.text(), ContentOf(kLarge, range));
+}
+
+TEST_F(ReaderPiecesTest, AGapCountsNeitherAsComeNorAsComing) {
+  const ReadOutcome hole(reader_, kLarge, {8 * kMiB, 9 * kMiB});
+  store_.Complete(0);
+  const auto cancelled = [&](uint64_t sent) {
+    const ReadContext context{std::make_shared<Cancellation>()};
+    const ReadOutcome read(reader_, kLarge, {8 * kMiB - 64 * kKiB, 9 * kMiB + 64 * kKiB}, context);
+    const size_t get = store_.count() - 1;
+    EXPECT_EQ(store_.request(get).range, (ByteRange{8 * kMiB - 64 * kKiB, 9 * kMiB + 64 * kKiB}));
+    store_.Send(get, sent);
+    context.cancellation->Cancel();
+    const bool given_up = store_.request(get).cancellation->cancelled();
+    store_.End(get, absl::CancelledError("by its Cancellation"));
+    return given_up;
+  };
+  EXPECT_TRUE(cancelled(64 * kKiB - 1));
+  EXPECT_FALSE(cancelled(64 * kKiB)) << "half of what it is for is there";
+}
+
 TEST_F(ReaderPiecesTest, AReaderJoinsAPrefetchInFlight) {
   reader_.Prefetch(kLarge, {16 * kMiB, 20 * kMiB});
   const ReadOutcome read(reader_, kLarge, {18 * kMiB, 19 * kMiB});
@@ -256,11 +318,15 @@ class ReaderKnownLinkTest : public ReaderPiecesTest {
     for (uint64_t i = 0; i < 8; ++i) {
       const uint64_t begin = (4 + i * i + 2 * i) * kMiB;  // At unequal distances: no stride.
       const ReadOutcome read(reader_, kLarge, {begin, begin + 256 * kKiB});
-      clock_.Advance(absl::Milliseconds(16));
-      store_.Send(i, 1);
-      clock_.Advance(absl::Microseconds(5243));
-      store_.Complete(i);
+      Answer(i);
     }
+  }
+  void Answer(size_t get) {
+    clock_.Advance(absl::Milliseconds(16));
+    const double bytes = static_cast<double>(store_.Remaining(get));
+    store_.Send(get, 1);
+    clock_.Advance(absl::Seconds(bytes / 50e6));
+    store_.Complete(get);
   }
   /// Ranges of the GETs since.
   std::vector<ByteRange> Ranges() const {
@@ -284,6 +350,20 @@ TEST_F(ReaderKnownLinkTest, AReadIsNotCutWhileTheLinkIsBusy) {
   reader_.Prefetch(kLarge, {70 * kMiB, 73 * kMiB});
   const ReadOutcome read(reader_, kLarge, {50 * kMiB, 51 * kMiB});
   EXPECT_THAT(Ranges(), ElementsAre(ByteRange{70 * kMiB, 73 * kMiB}, ByteRange{50 * kMiB, 51 * kMiB}));
+}
+
+// In the time that a request waits for its first byte 800,000 bytes come.
+TEST_F(ReaderKnownLinkTest, AGapIsReadThroughWhereThatIsSoonerDoneThanARequest) {
+  reader_.Prefetch(kLarge, {2 * kMiB, 5 * kMiB});  // The link is busy: nothing is cut.
+  const auto read_around = [&](uint64_t begin, uint64_t bytes) {
+    reader_.Prefetch(kLarge, {begin, begin + bytes});
+    Answer(store_.count() - 1);
+    const size_t before = store_.count();
+    const ReadOutcome read(reader_, kLarge, {begin - 256 * kKiB, begin + bytes + 256 * kKiB});
+    return store_.count() - before;
+  };
+  EXPECT_EQ(read_around(36 * kMiB + 512 * kKiB, 704 * kKiB), 1u);
+  EXPECT_EQ(read_around(96 * kMiB + 512 * kKiB, 896 * kKiB), 2u);
 }
 
 TEST_F(ReaderKnownLinkTest, ASmallObjectIsOneRequest) {

@@ -157,6 +157,25 @@ TEST_F(ReaderTierTest, TheStoreIsAskedForWhatTheTierLacks) {
   EXPECT_EQ(tier_.kept(), 17u) << "what came from the store was offered";
 }
 
+TEST_F(ReaderTierTest, OnBothSidesOfWhatIsInMemoryTheTierIsAsked) {
+  const ObjectId large{"large", "E", 64 * kMiB};
+  const ByteRange all{20 * kMiB, 20 * kMiB + 4 * kBlock};
+  const ByteRange middle{20 * kMiB + kBlock, 20 * kMiB + 3 * kBlock};
+  {
+    const ReadOutcome read(*reader_, large, all);
+    Complete();
+  }
+  ForgetMemory();
+  tier_.SetMode(FakeTier::Mode::kFails);
+  reader_->Prefetch(large, middle);
+  Complete();
+  tier_.SetMode(FakeTier::Mode::kAnswers);
+  const size_t before = gets();
+  const ReadOutcome read(*reader_, large, all);
+  EXPECT_EQ(read.text(), ContentOf(large, all));
+  EXPECT_EQ(gets(), before);
+}
+
 TEST_F(ReaderTierTest, WrongBytesAreNeverServed) {
   tier_.Damage("object", 2 * kBlock);
   const ReadOutcome read(*reader_, kObject, kAll);

@@ -159,7 +159,7 @@ absl::Status JoinMount(const GuardProcess& guard, const GuardSettings& settings,
   RETURN_IF_ERROR(CheckCanJoin(guard, settings));
   ASSIGN_OR_RETURN(const GuardReport before, AskForReport(guard));
   ASSIGN_OR_RETURN(const VolumeSpec spec, ParseVolumeSpec(settings.spec));
-  const absl::Status status = Joining(guard, settings, spec, interrupts, console).Run();
+  absl::Status status = Joining(guard, settings, spec, interrupts, console).Run();
   if (absl::IsUnavailable(status)) RemoveRemains(settings.mount_point);
   if (ExitCodeOf(status) == kExitInterrupted) AwaitRelease(settings.mount_point);
   if (status.ok()) WarnOfAge(before, console);

@@ -84,7 +84,7 @@ class Resolver {
 
 absl::Status LineCutter::TakeLine(Take take) {
   if (absl::EndsWith(line_, "\r")) line_.pop_back();
-  const absl::Status taken = line_.empty() ? absl::OkStatus() : take(line_);
+  absl::Status taken = line_.empty() ? absl::OkStatus() : take(line_);
   line_.clear();
   return taken;
 }

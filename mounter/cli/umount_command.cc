@@ -57,7 +57,7 @@ std::optional<absl::Status> UmountByGuard(const GuardProcess& guard, const std::
     case Channel::Received::kMessage:
       break;
   }
-  const absl::Status status = AnswerOf(answer, console);
+  absl::Status status = AnswerOf(answer, console);
   // A text beside success says that the guard goes on for somebody else.
   if (status.ok() && answer.BodyAs<ResultBody>().mount_points == 0 && answer.Strings(1)[0].empty()) {
     AwaitExit(process, kExitLimitMs);

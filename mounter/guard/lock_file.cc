@@ -58,7 +58,7 @@ bool LockFile::IsHeld(const std::string& path) {
   return fd.valid() && flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-LockFile& LockFile::operator=(LockFile&& other) {
+LockFile& LockFile::operator=(LockFile&& other) noexcept {
   if (this == &other) return *this;
   Remove();
   path_ = std::move(other.path_);

@@ -23,7 +23,7 @@ class LockFile {
   static bool IsHeld(const std::string& path);
 
   LockFile(LockFile&& other) = default;
-  LockFile& operator=(LockFile&& other);
+  LockFile& operator=(LockFile&& other) noexcept;
   ~LockFile() { Remove(); }
 
   /// Removes the file and unlocks it.

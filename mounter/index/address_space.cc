@@ -44,7 +44,7 @@ absl::StatusOr<AddressSpace::Lane*> AddressSpace::LaneFor(uint64_t blocks) {
   if (Fits(*lane, blocks)) return lane;
   Lane* other = RoomiestLane(blocks);
   if (other != nullptr && blocks > kSmallBlocks && lane->device >= 0) return other;
-  const absl::Status opened = OpenDevice(*lane, blocks);
+  absl::Status opened = OpenDevice(*lane, blocks);
   if (opened.ok()) return lane;
   if (other != nullptr) return other;
   return opened;

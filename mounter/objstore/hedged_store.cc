@@ -92,17 +92,21 @@ void HedgedStore::Leg::OnDone(absl::Status status) {
   store.in_flight_.Leave();
 }
 
+// The action first: once the call is in the list it may be helped, and end, before its own leg has gone out.
 void HedgedStore::Call::Begin() {
   const absl::Duration now = store_.clock_.Elapsed();
   const auto leg = std::make_shared<Leg>(shared_from_this(), request_.range, now);
+  if (request_.cancellation) cancel_action_ = request_.cancellation->AddAction([this] { CancelLegs(); });
+  bool cancelled = false;
   {
     absl::MutexLock lock(&store_.mu_);
     store_.policy_.OnBegin();
     older_ = leg;
+    cancelled = cancelled_;
     index = store_.calls_.size();
     store_.calls_.push_back(shared_from_this());
   }
-  if (request_.cancellation) cancel_action_ = request_.cancellation->AddAction([this] { CancelLegs(); });
+  if (cancelled) leg->cancellation.Cancel();
   store_.KeepLooking();
   store_.Start(leg);
 }
@@ -317,7 +321,7 @@ void HedgedStore::KeepLooking() {
     interval = policy_.LookInterval();
   }
   in_flight_.Enter();
-  room_.Wait(interval, nullptr, [this](absl::Status status) {
+  room_.Wait(interval, nullptr, [this](const absl::Status& status) {
     {
       absl::MutexLock lock(&mu_);
       looking_ = false;

@@ -1,5 +1,6 @@
 #include "mounter/cache/slab_source.h"
 
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -22,11 +23,17 @@ char* MapSlab() {
   return slab;
 }
 
+// What the kernel maps there next may be touched again.
+void UnmapSlab(char* slab) {
+  ASAN_UNPOISON_MEMORY_REGION(slab, SlabSource::kSlabBytes);
+  munmap(slab, SlabSource::kSlabBytes);
+}
+
 }  // namespace
 
 SlabSource::~SlabSource() {
   absl::MutexLock lock(&mu_);
-  for (const Idle& idle : idle_) munmap(idle.slab, kSlabBytes);
+  for (const Idle& idle : idle_) UnmapSlab(idle.slab);
 }
 
 char* SlabSource::Get() {
@@ -61,7 +68,7 @@ void SlabSource::ReleaseIdleFor(absl::Duration keep) {
     idle_.erase(idle_.begin(), first_kept);
     slabs_ -= release.size();
   }
-  for (const Idle& idle : release) munmap(idle.slab, kSlabBytes);
+  for (const Idle& idle : release) UnmapSlab(idle.slab);
 }
 
 uint64_t SlabSource::bytes() const {

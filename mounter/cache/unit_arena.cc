@@ -1,5 +1,7 @@
 #include "mounter/cache/unit_arena.h"
 
+#include <sanitizer/asan_interface.h>  // What it defines does nothing without AddressSanitizer.
+
 #include <cstdlib>
 
 #include "mounter/base/log.h"
@@ -12,6 +14,7 @@ char* UnitArena::TakeLocked() {
   char* const unit = slab->first + slab->second.back() * unit_bytes_;
   slab->second.pop_back();
   if (slab->second.empty()) partial_.erase(slab);
+  ASAN_UNPOISON_MEMORY_REGION(unit, unit_bytes_);
   return unit;
 }
 
@@ -23,6 +26,7 @@ void UnitArena::AddSlab() {
   }
   FreeUnits units(SlabSource::kSlabBytes / unit_bytes_);
   for (size_t i = 0; i < units.size(); ++i) units[i] = static_cast<uint16_t>(units.size() - 1 - i);
+  ASAN_POISON_MEMORY_REGION(slab, SlabSource::kSlabBytes);
   absl::MutexLock lock(&mu_);
   partial_.emplace(slab, std::move(units));
 }
@@ -41,6 +45,7 @@ void UnitArena::Put(char* unit) {
   char* const slab = unit - reinterpret_cast<uintptr_t>(unit) % SlabSource::kSlabBytes;
   {
     absl::MutexLock lock(&mu_);
+    ASAN_POISON_MEMORY_REGION(unit, unit_bytes_);
     FreeUnits& free = partial_[slab];
     free.push_back(static_cast<uint16_t>(static_cast<size_t>(unit - slab) / unit_bytes_));
     if (free.size() < SlabSource::kSlabBytes / unit_bytes_) return;

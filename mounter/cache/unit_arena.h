@@ -16,7 +16,7 @@ namespace bucketvol {
 /// Carves slabs into units of one size. A slab goes back to its source when its last unit does.
 ///
 /// Thread-safe. Outlives its units. Units come from the slab with the lowest address that has one, so that
-/// the others run empty.
+/// the others run empty. AddressSanitizer reports who touches one that was given back.
 class UnitArena {
  public:
   /// One unit; given back by the destructor.

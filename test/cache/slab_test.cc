@@ -1,3 +1,5 @@
+#include <sanitizer/asan_interface.h>
+
 #include <cstring>
 #include <set>
 #include <thread>
@@ -66,6 +68,27 @@ TEST_F(SlabTest, AnIdleSlabGoesBackToTheKernelAfterAWhile) {
   EXPECT_EQ(source_.bytes(), kSlab);
   std::memset(used.data(), 1, kUnit);
 }
+
+#ifdef __SANITIZE_ADDRESS__
+TEST_F(SlabTest, NobodyTouchesAUnitThatWasGivenBack) {
+  UnitArena::Unit other = arena_.Get();
+  char* const where = arena_.Get().data();
+  EXPECT_TRUE(__asan_address_is_poisoned(where));
+  EXPECT_TRUE(__asan_address_is_poisoned(where + kUnit - 1));
+  EXPECT_FALSE(__asan_address_is_poisoned(other.data() + kUnit - 1));
+  const UnitArena::Unit again = arena_.Get();
+  EXPECT_EQ(again.data(), where);
+  EXPECT_FALSE(__asan_address_is_poisoned(where));
+}
+
+TEST_F(SlabTest, NobodyTouchesASlabThatWasGivenBack) {
+  char* const where = arena_.Get().data();
+  EXPECT_EQ(source_.busy_bytes(), 0);
+  EXPECT_TRUE(__asan_address_is_poisoned(where));
+  source_.ReleaseUnused();
+  EXPECT_FALSE(__asan_address_is_poisoned(where)) << "something else may be mapped there";
+}
+#endif
 
 TEST_F(SlabTest, SurvivesThreads) {
   const auto churn = [this](char mark) {

@@ -1,6 +1,7 @@
 """What the end-to-end tests stand on: bucketd, the bucketvol program, and a look at everything a mount might leave behind."""
 import ctypes
 import fcntl
+import functools
 import glob
 import json
 import os
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.request
@@ -19,6 +21,7 @@ BUCKETVOL = os.path.join(BIN, "bucketvol")
 LIMIT = 60  # Seconds after which anything is taken to hang.
 SKIPPED = 77  # Tells ctest that nothing was tested.
 
+@functools.cache
 def is_sanitized():
     """Whether the programs were built with a sanitizer, which needs more than a sandbox leaves."""
     with open(BUCKETVOL, "rb") as file:
@@ -106,6 +109,44 @@ class Bucketd:
         self._call("/-/config", lines.encode())
 
 
+class SanitizerReports:
+    """What sanitizers say in the logs of the run directories below `directory`: a log goes with its mount, and the guard replaces a
+    worker that ended with a report like any other. Looks for logs all the time and keeps those that it found open."""
+
+    def __init__(self, directory):
+        self.pattern = os.path.join(directory, "*", "log")
+        self.logs = {}
+        self.ended = threading.Event()
+        self.watcher = threading.Thread(target=self._watch, daemon=True)
+        self.watcher.start()
+
+    def _look(self):
+        for path in glob.glob(self.pattern):
+            try:
+                number = os.stat(path).st_ino
+                if number not in self.logs:
+                    self.logs[number] = open(path, "rb")
+            except OSError:  # Gone already.
+                continue
+
+    def _watch(self):
+        while not self.ended.wait(0.02):
+            self._look()
+
+    def end(self):
+        """The logs that hold a report."""
+        self.ended.set()
+        self.watcher.join()
+        self._look()
+        found = []
+        for log in self.logs.values():
+            with log:
+                text = log.read().decode(errors="replace")
+            if re.search(r"\w+Sanitizer:|: runtime error: ", text):
+                found.append(text)
+        return found
+
+
 class Result:
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
@@ -126,6 +167,7 @@ class MountTest(unittest.TestCase):
         os.makedirs(self.root)
         self.servers = []
         self.commands = []
+        self.reports = SanitizerReports(self.dir + "/run") if is_sanitized() else None
         self.environment = {"PATH": os.environ["PATH"], "HOME": self.dir}
 
     def tearDown(self):
@@ -133,7 +175,9 @@ class MountTest(unittest.TestCase):
         self._take_down()
         for server in self.servers:
             server.stop()
+        reports = self.reports.end() if self.reports else []
         shutil.rmtree(self.dir)
+        self.assertEqual(reports, [], "\n".join(reports))
         self.assertEqual(leftovers, [])
 
     def _take_down(self):

@@ -1,9 +1,9 @@
 // Measures what the client itself costs and how it bears slow answers, against a server that is running:
-//   store_bench URL BUCKET list [STREAMS]               lists the bucket, STREAMS ranges of its keys at a
-//   time store_bench URL BUCKET get OBJECTS SIZE [STREAMS]   reads SIZE bytes of each of OBJECTS objects
-//   store_bench URL BUCKET stream SIZE [PARTS]          reads SIZE bytes of one object in order, PARTS parts
-//   of
-//                                                       8 MiB at a time
+//
+//   store_bench URL BUCKET list [STREAMS]              lists the bucket, STREAMS ranges of its keys at a time
+//   store_bench URL BUCKET get OBJECTS SIZE [STREAMS]  reads SIZE bytes of each of OBJECTS objects
+//   store_bench URL BUCKET stream SIZE [PARTS]         one object in order, PARTS parts of 8 MiB at a time
+//
 // Prints one JSON document. Options before URL: --threads=N (event loops), --hedge=off, --copy (bytes are
 // kept as a reader's cache would).
 

@@ -34,8 +34,8 @@ class CgroupTree {
   /// controllers cpu and memory is not there.
   static absl::StatusOr<CgroupTree> Open(absl::string_view mountinfo);
 
-  /// Caps everything together; nullopt lifts the cap. It lasts as long as there is anything below: to be called
-  /// while a cgroup is held. ResourceExhausted: more is in use than the kernel can take back.
+  /// Caps everything together; nullopt lifts the cap. It lasts as long as there is anything below: to be
+  /// called while a cgroup is held. ResourceExhausted: more is in use than the kernel can take back.
   absl::Status LimitTotal(std::optional<uint64_t> memory_bytes) const;
 
   /// Makes the cgroup of a volume in the place of a leftover of that name, and sets its limits. Whatever was

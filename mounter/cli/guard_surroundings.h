@@ -21,8 +21,7 @@ class GuardSurroundings {
  public:
   /// Makes them and writes them into `settings`, with warnings: of a copy that cannot be made, where the
   /// mount runs from the installed programs, of another network, and of memory that cannot be shared out. An
-  /// error when a resource limit cannot be
-  /// set.
+  /// error when a resource limit cannot be set.
   static absl::StatusOr<GuardSurroundings> Prepare(const VolumeOptions& options, GuardSettings& settings);
 
  private:

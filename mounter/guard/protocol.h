@@ -17,8 +17,7 @@ namespace bucketvol {
 // Programs of different versions talk to each other (a guard outlives upgrades), so:
 //   - a receiver skips types it does not know;
 //   - a body shorter than the receiver's struct is filled with zeros, a longer one is cut: fields are only
-//   ever added at
-//     the end, and zero means "as before";
+//     ever added at the end, and zero means "as before";
 //   - strings missing at the end of the payload are empty, further ones are ignored.
 // Integers are in host order: both ends are on the same machine.
 

@@ -48,12 +48,13 @@ class HedgedStore::Call : public std::enable_shared_from_this<Call> {
   void OnData(Leg& leg, absl::Span<const char> data);
   void OnDone(Leg& leg, absl::Status status);
 
-  // The store calls these two under its lock, which the analysis does not know to be that of store_.
+  // The store calls these two under its lock. Its analysis cannot tell that this is the lock of store_: they
+  // assert it.
   /// Notes once whether the call is slow.
-  void JudgeLocked(HedgePolicy& policy, absl::Duration now) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  void JudgeLocked(HedgePolicy& policy, absl::Duration now);
   /// Gives up legs that have stalled, into `stalled`; returns a second leg to start, or null.
   std::shared_ptr<Leg> HelpLocked(HedgePolicy& policy, absl::Duration now,
-                                  std::vector<std::shared_ptr<Leg>>& stalled) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+                                  std::vector<std::shared_ptr<Leg>>& stalled);
 
   HedgedStore& store() { return store_; }
   size_t index = 0;  // In the store's list.
@@ -251,6 +252,7 @@ void HedgedStore::Call::Give() {
 }
 
 void HedgedStore::Call::JudgeLocked(HedgePolicy& policy, absl::Duration now) {
+  store_.mu_.AssertHeld();
   if (judged_ || older_ == nullptr || !policy.IsSlow(older_->progress, now)) return;
   judged_ = true;
   policy.OnVerdict(true);
@@ -258,6 +260,7 @@ void HedgedStore::Call::JudgeLocked(HedgePolicy& policy, absl::Duration now) {
 
 std::shared_ptr<HedgedStore::Leg> HedgedStore::Call::HelpLocked(HedgePolicy& policy, absl::Duration now,
                                                                 std::vector<std::shared_ptr<Leg>>& stalled) {
+  store_.mu_.AssertHeld();
   for (const std::shared_ptr<Leg>& leg : {older_, newer_}) {
     if (!leg || leg->dropped || leg->stalled || !policy.HasStalled(leg->progress, now)) continue;
     leg->stalled = true;

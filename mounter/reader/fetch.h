@@ -78,6 +78,7 @@ class Fetch final : public GetSink {
   const CachedObject::Blocks& blocks() const { return run_.blocks; }
   const std::shared_ptr<FetchHandle>& handle() const { return run_.fetch; }
   Progress& progress() { return progress_; }
+  const Progress& progress() const { return progress_; }
 
  private:
   uint64_t FillBlock(absl::Span<const char> data);

@@ -107,8 +107,10 @@ void Reader::Core::FailFetch(const Fetch& fetch, const absl::Status& status) {
   } else if (!absl::IsCancelled(status)) {
     errors_.Note(explained);
   }
-  for (const std::shared_ptr<PendingRead>& read : fetch.object()->Fail(fetch.blocks()))
-    Finish(*read, explained);
+  const CachedObject::Reads reads = fetch.object()->Fail(fetch.blocks());
+  if (!reads.empty() && !absl::IsCancelled(status))
+    failures_.Note(id, fetch.handle()->range, explained, clock_.Elapsed() - fetch.progress().started);
+  for (const std::shared_ptr<PendingRead>& read : reads) Finish(*read, explained);
 }
 
 }  // namespace bucketvol

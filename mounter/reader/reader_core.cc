@@ -47,6 +47,7 @@ Reader::Core::Core(ObjectStore& store, const Clock& clock, ReadMetrics& metrics,
       clock_(clock),
       metrics_(metrics),
       stale_(clock, settings_.stale_recheck),
+      failures_(clock),
       errors_(clock),
       share_(settings_.memory_bytes / 4 * 3),
       registry_(GeometryOf(settings_)),
@@ -67,9 +68,10 @@ void Reader::Core::Read(const ObjectId& id, ByteRange range, const ReadContext& 
         absl::StrCat("read behind the end of an object: ", settings_.bucket_url, "/", Printable(id.key))));
     return;
   }
-  absl::Status stale = stale_.Check(id);
-  if (range.empty() || !stale.ok()) {
-    std::move(done)(stale.ok() ? absl::StatusOr<ReadData>(ReadData()) : std::move(stale));
+  absl::Status known = stale_.Check(id);
+  known.Update(failures_.Check(id, range));
+  if (range.empty() || !known.ok()) {
+    std::move(done)(known.ok() ? absl::StatusOr<ReadData>(ReadData()) : std::move(known));
     return;
   }
   Begin(std::make_shared<PendingRead>(registry_.Get(id), range, context, std::move(done)));

@@ -15,6 +15,7 @@
 #include "mounter/reader/object_registry.h"
 #include "mounter/reader/pending_read.h"
 #include "mounter/reader/reader.h"
+#include "mounter/reader/recent_failures.h"
 #include "mounter/reader/sequence_ahead.h"
 #include "mounter/reader/stale_objects.h"
 #include "mounter/reader/streaming_objects.h"
@@ -80,6 +81,7 @@ class Reader::Core final : public Fetch::Owner {
   const Clock& clock_;
   ReadMetrics& metrics_;
   StaleObjects stale_;
+  RecentFailures failures_;
   FetchErrors errors_;
   WindowShare share_;
   std::optional<SequenceAhead> sequence_;

@@ -1,9 +1,9 @@
 // Measures what the client itself costs and how it bears slow answers, against a server that is running:
-//   store_bench URL BUCKET list [STREAMS]               lists the bucket, STREAMS ranges of its keys at a
-//   time store_bench URL BUCKET get OBJECTS SIZE [STREAMS]   reads SIZE bytes of each of OBJECTS objects
-//   store_bench URL BUCKET stream SIZE [PARTS]          reads SIZE bytes of one object in order, PARTS parts
-//   of
-//                                                       8 MiB at a time
+//
+//   store_bench URL BUCKET list [STREAMS]              lists the bucket, STREAMS ranges of its keys at a time
+//   store_bench URL BUCKET get OBJECTS SIZE [STREAMS]  reads SIZE bytes of each of OBJECTS objects
+//   store_bench URL BUCKET stream SIZE [PARTS]         one object in order, PARTS parts of 8 MiB at a time
+//
 // Prints one JSON document. Options before URL: --threads=N (event loops), --hedge=off, --copy (bytes are
 // kept as a reader's cache would).
 
@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/synchronization/mutex.h"
@@ -56,7 +57,7 @@ class Countdown {
 
  private:
   absl::Mutex mu_;
-  int count_;
+  int count_ ABSL_GUARDED_BY(mu_);
 };
 
 [[noreturn]] void Fail(const absl::Status& status) {
@@ -240,7 +241,7 @@ class Stream {
     Stream& stream;
     const ByteRange range;
     const std::shared_ptr<SharedPurpose> purpose = std::make_shared<SharedPurpose>(GetPurpose::kPrefetch);
-    bool done = false;
+    bool done = false;  // Guarded by the stream's lock.
   };
 
   // Consumes what is there, demands the next part and fills the window.
@@ -273,9 +274,9 @@ class Stream {
   Blocks* const blocks_;
   Countdown all_{1};
   absl::Mutex mu_;
-  std::vector<std::unique_ptr<Part>> parts_;
-  size_t consumed_ = 0;
-  size_t asked_ = 0;
+  std::vector<std::unique_ptr<Part>> parts_ ABSL_GUARDED_BY(mu_);
+  size_t consumed_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t asked_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 std::vector<Object> SomeObjects(ObjectStore& store, size_t wanted) {

@@ -56,6 +56,27 @@ TEST_F(ReaderFailuresTest, AnErrorGoesToThoseWhoWaitAndTheNextReadAsksAgain) {
   EXPECT_EQ(again.text(), ContentOf(kSmall, {0, 100}));
 }
 
+// As the kernel does: a read of its own where its read-ahead has failed.
+TEST_F(ReaderFailuresTest, WhatFailedAfterALongTimeFailsForAMomentWithoutARequest) {
+  constexpr ByteRange kMiddle{8 * kMiB, 8 * kMiB + 4096};  // No stream.
+  const ReadOutcome waiting(reader_, kLarge, kMiddle);
+  clock_.Advance(absl::Seconds(100));
+  store_.End(0, absl::DeadlineExceededError("no answer within 20s"));
+  EXPECT_FALSE(waiting.status().ok());
+  const ReadOutcome again(reader_, kLarge, kMiddle);
+  EXPECT_EQ(again.status(), waiting.status());
+  EXPECT_EQ(store_.count(), 1u);
+  const ReadOutcome elsewhere(reader_, kLarge, {32 * kMiB, 32 * kMiB + 4096});
+  store_.Complete(1);
+  EXPECT_OK(elsewhere.status());
+
+  clock_.Advance(absl::Seconds(1));
+  const ReadOutcome later(reader_, kLarge, kMiddle);
+  ASSERT_EQ(store_.count(), 3u);
+  store_.Complete(2);
+  EXPECT_EQ(later.text(), ContentOf(kLarge, kMiddle));
+}
+
 uint64_t Crc64Of(const ObjectId& id) { return Crc64(0, ContentOf(id, {0, id.size})); }
 
 TEST_F(ReaderFailuresTest, NothingIsGivenOutBeforeTheObjectsChecksumWasFoundRight) {

@@ -1,0 +1,34 @@
+#include "mounter/reader/recent_failures.h"
+
+#include <algorithm>
+
+namespace bucketvol {
+namespace {
+
+constexpr double kShareOfTime = 0.1;
+constexpr absl::Duration kLongest = absl::Seconds(1);
+
+bool Overlap(ByteRange a, ByteRange b) { return std::max(a.begin, b.begin) < std::min(a.end, b.end); }
+
+}  // namespace
+
+absl::Status RecentFailures::Check(const ObjectId& id, ByteRange range) const {
+  absl::ReaderMutexLock lock(&mu_);
+  // Nearly always: spare the hash of the key.
+  if (entries_.empty() || clock_.Elapsed() >= last_until_) return absl::OkStatus();
+  const auto found = entries_.find(id);
+  if (found == entries_.end() || clock_.Elapsed() >= found->second.until) return absl::OkStatus();
+  return Overlap(found->second.range, range) ? found->second.error : absl::OkStatus();
+}
+
+void RecentFailures::Note(const ObjectId& id, ByteRange range, const absl::Status& error,
+                          absl::Duration took) {
+  const absl::Duration now = clock_.Elapsed();
+  const absl::Duration until = now + std::min(took * kShareOfTime, kLongest);
+  absl::MutexLock lock(&mu_);
+  if (now >= last_until_ || entries_.size() >= kMost) entries_.clear();
+  entries_.insert_or_assign(id, Entry{range, error, until});
+  last_until_ = std::max(last_until_, until);
+}
+
+}  // namespace bucketvol

@@ -5,8 +5,8 @@
 namespace bucketvol {
 namespace {
 
-constexpr double kShareOfTime = 0.1;
-constexpr absl::Duration kLongest = absl::Seconds(1);
+constexpr absl::Duration kLong = absl::Seconds(10);
+constexpr absl::Duration kMoment = absl::Seconds(1);
 
 bool Overlap(ByteRange a, ByteRange b) { return std::max(a.begin, b.begin) < std::min(a.end, b.end); }
 
@@ -23,12 +23,13 @@ absl::Status RecentFailures::Check(const ObjectId& id, ByteRange range) const {
 
 void RecentFailures::Note(const ObjectId& id, ByteRange range, const absl::Status& error,
                           absl::Duration took) {
+  if (took < kLong) return;
   const absl::Duration now = clock_.Elapsed();
-  const absl::Duration until = now + std::min(took * kShareOfTime, kLongest);
+  const absl::Duration until = now + kMoment;
   absl::MutexLock lock(&mu_);
   if (now >= last_until_ || entries_.size() >= kMost) entries_.clear();
   entries_.insert_or_assign(id, Entry{range, error, until});
-  last_until_ = std::max(last_until_, until);
+  last_until_ = until;
 }
 
 }  // namespace bucketvol

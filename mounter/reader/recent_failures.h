@@ -25,8 +25,8 @@ class RecentFailures {
 
   /// The error of reads of `range` without another attempt; OK: ask the store.
   absl::Status Check(const ObjectId& id, ByteRange range) const;
-  /// Notes that `range` ended with `error` just now, after `took`: for a tenth of that time, at most a
-  /// second.
+  /// Notes that `range` ended with `error` just now, after `took`: for a second, if that was 10 s or more.
+  /// What failed sooner may well be tried again: by chance it succeeds.
   void Note(const ObjectId& id, ByteRange range, const absl::Status& error, absl::Duration took);
 
  private:

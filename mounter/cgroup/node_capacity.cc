@@ -21,6 +21,15 @@ CgroupLimits NodeCapacity() {
           Configured(_SC_PHYS_PAGES) * Configured(_SC_PAGESIZE)};
 }
 
+void ClampMemory(absl::string_view option, const CgroupLimits& node, uint64_t& bytes,
+                 std::vector<std::string>& warnings) {
+  if (bytes <= node.memory_bytes) return;
+  warnings.push_back(absl::StrFormat("%s asks for more memory than the node has: %.1f GiB, it has %.1f", option,
+                                     static_cast<double>(bytes) / kGiB,
+                                     static_cast<double>(node.memory_bytes) / kGiB));
+  bytes = node.memory_bytes;
+}
+
 std::vector<std::string> ClampToNode(const CgroupLimits& node, CgroupLimits& limits) {
   std::vector<std::string> warnings;
   if (limits.milli_cpus > node.milli_cpus) {
@@ -28,12 +37,7 @@ std::vector<std::string> ClampToNode(const CgroupLimits& node, CgroupLimits& lim
                                     limits.milli_cpus / 1000.0, ", it has ", node.milli_cpus / 1000.0));
     limits.milli_cpus = node.milli_cpus;
   }
-  if (limits.memory_bytes > node.memory_bytes) {
-    warnings.push_back(absl::StrFormat(
-        "resourceLimit asks for more memory than the node has: %.1f GiB, it has %.1f",
-        static_cast<double>(limits.memory_bytes) / kGiB, static_cast<double>(node.memory_bytes) / kGiB));
-    limits.memory_bytes = node.memory_bytes;
-  }
+  ClampMemory("resourceLimit", node, limits.memory_bytes, warnings);
   return warnings;
 }
 

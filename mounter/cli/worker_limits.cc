@@ -15,7 +15,6 @@ namespace {
 
 constexpr size_t kMountTableLimit = 16 << 20;
 constexpr size_t kShownName = 60;
-constexpr double kGiB = 1 << 30;
 
 absl::StatusOr<CgroupTree> OpenTree() {
   return CgroupTree::Open(ReadSmallFile("/proc/self/mountinfo", kMountTableLimit));
@@ -43,11 +42,7 @@ CgroupLimits LimitsOf(const VolumeOptions& options) {
 
 void ClampLimits(VolumeOptions& options) {
   const CgroupLimits node = NodeCapacity();
-  if (options.node_memory_limit > node.memory_bytes) {
-    options.warnings.push_back(absl::StrFormat(
-        "node_memory_limit asks for more memory than the node has, %.1f GiB", node.memory_bytes / kGiB));
-    options.node_memory_limit = node.memory_bytes;
-  }
+  ClampMemory("node_memory_limit", node, options.node_memory_limit, options.warnings);
   if (!options.resource_limit) return;
   CgroupLimits limits{options.resource_limit->milli_cpus, options.resource_limit->memory_bytes};
   for (std::string& warning : ClampToNode(node, limits)) options.warnings.push_back(std::move(warning));

@@ -14,10 +14,11 @@ bool Overlap(ByteRange a, ByteRange b) { return std::max(a.begin, b.begin) < std
 
 absl::Status RecentFailures::Check(const ObjectId& id, ByteRange range) const {
   absl::ReaderMutexLock lock(&mu_);
-  // Nearly always: spare the hash of the key.
-  if (entries_.empty() || clock_.Elapsed() >= last_until_) return absl::OkStatus();
+  if (entries_.empty()) return absl::OkStatus();  // Nearly always.
+  const absl::Duration now = clock_.Elapsed();
+  if (now >= last_until_) return absl::OkStatus();  // Spares the hash of the key.
   const auto found = entries_.find(id);
-  if (found == entries_.end() || clock_.Elapsed() >= found->second.until) return absl::OkStatus();
+  if (found == entries_.end() || now >= found->second.until) return absl::OkStatus();
   return Overlap(found->second.range, range) ? found->second.error : absl::OkStatus();
 }
 

@@ -4,9 +4,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "mounter/reader/reader.h"
-#include "test/reader/manual_store.h"
+#include "test/reader/manual_reader_test.h"
 #include "test/reader/read_outcome.h"
-#include "test/support/fake_clock.h"
 #include "test/support/fake_object_store.h"
 #include "test/support/status_matchers.h"
 #include "test/support/virtual_time.h"
@@ -15,11 +14,10 @@ namespace bucketvol {
 namespace {
 
 using testing::ContentOf;
-using testing::FakeClock;
 using testing::FakeObject;
 using testing::FakeObjectStore;
 using ::testing::HasSubstr;
-using testing::ManualStore;
+using testing::ManualReaderTest;
 using testing::ReadOutcome;
 using testing::StatusIs;
 using testing::VirtualTime;
@@ -28,15 +26,7 @@ constexpr uint64_t kMiB = 1 << 20;
 const ObjectId kSmall{"small", "E1", 100'000};
 const ObjectId kLarge{"large", "E2", 64 * kMiB};
 
-class ReaderCancellationTest : public ::testing::Test {
- protected:
-  ~ReaderCancellationTest() override { store_.CancelAll(); }
-
-  ManualStore store_;
-  FakeClock clock_;
-  ReadMetrics metrics_;
-  Reader reader_{store_, clock_, metrics_, ReaderSettings{.bucket_url = "oss://b"}};
-};
+class ReaderCancellationTest : public ManualReaderTest {};
 
 TEST_F(ReaderCancellationTest, CancelAnswersAtOnceAndGivesTheFetchUp) {
   const ReadContext context{std::make_shared<Cancellation>()};

@@ -3,9 +3,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "mounter/reader/reader.h"
-#include "test/reader/manual_store.h"
+#include "test/reader/manual_reader_test.h"
 #include "test/reader/read_outcome.h"
-#include "test/support/fake_clock.h"
 #include "test/support/status_matchers.h"
 
 namespace bucketvol {
@@ -13,8 +12,7 @@ namespace {
 
 using testing::ContentOf;
 using ::testing::ElementsAre;
-using testing::FakeClock;
-using testing::ManualStore;
+using testing::ManualReaderTest;
 using testing::ReadOutcome;
 
 constexpr uint64_t kKiB = 1 << 10;
@@ -23,20 +21,15 @@ const ObjectId kSmall{"small.jpg", "E1", 100'000};
 const ObjectId kLarge{"large.bin", "E2", 64 * kMiB};
 
 /// Without prefetch and caching.
-class ReaderDirectTest : public ::testing::Test {
+class ReaderDirectTest : public ManualReaderTest {
  protected:
-  ~ReaderDirectTest() override { store_.CancelAll(); }
+  ReaderDirectTest() : ManualReaderTest({.caching = Caching::kOff}) {}
   void ReadAndForget(const ObjectId& object, ByteRange range) {
     const size_t before = store_.count();
     const ReadOutcome read(reader_, object, range);
     for (size_t get = before; get < store_.count(); ++get) store_.Complete(get);
     EXPECT_EQ(read.text(), ContentOf(object, range));
   }
-
-  ManualStore store_;
-  FakeClock clock_;
-  ReadMetrics metrics_;
-  Reader reader_{store_, clock_, metrics_, ReaderSettings{.caching = Caching::kOff}};
 };
 
 // The block layer cuts the read of one file into several, which come one after the other or all at once.

@@ -7,6 +7,7 @@
 #include "mounter/base/crc.h"
 #include "mounter/objstore/store_error.h"
 #include "mounter/reader/reader.h"
+#include "test/reader/manual_reader_test.h"
 #include "test/reader/manual_store.h"
 #include "test/reader/read_outcome.h"
 #include "test/support/fake_clock.h"
@@ -19,6 +20,7 @@ using ::testing::AllOf;
 using testing::ContentOf;
 using testing::FakeClock;
 using ::testing::HasSubstr;
+using testing::ManualReaderTest;
 using testing::ManualStore;
 using testing::ReadOutcome;
 using testing::StatusIs;
@@ -27,15 +29,7 @@ constexpr uint64_t kMiB = 1 << 20;
 const ObjectId kSmall{"small", "E1", 100'000};
 const ObjectId kLarge{"large", "E2", 64 * kMiB};
 
-class ReaderFailuresTest : public ::testing::Test {
- protected:
-  ~ReaderFailuresTest() override { store_.CancelAll(); }
-
-  ManualStore store_;
-  FakeClock clock_;
-  ReadMetrics metrics_;
-  Reader reader_{store_, clock_, metrics_, ReaderSettings{.bucket_url = "oss://b"}};
-};
+class ReaderFailuresTest : public ManualReaderTest {};
 
 TEST_F(ReaderFailuresTest, AnErrorGoesToThoseWhoWaitAndTheNextReadAsksAgain) {
   const ReadOutcome early(reader_, kSmall, {0, 100});

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "mounter/reader/reader.h"
 #include "test/cache/node_memory_rig.h"
+#include "test/reader/manual_reader_test.h"
 #include "test/reader/manual_store.h"
 #include "test/reader/read_outcome.h"
 #include "test/support/fake_clock.h"
@@ -18,6 +19,7 @@ namespace {
 
 using testing::ContentOf;
 using testing::FakeClock;
+using testing::ManualReaderTest;
 using testing::ManualStore;
 using testing::ReadOutcome;
 
@@ -26,9 +28,11 @@ constexpr uint64_t kMiB = 1 << 20;
 ObjectId Object(int number, uint64_t size) { return {"object" + std::to_string(number), "E", size}; }
 
 /// Eight objects of 1 MiB fit; what readers wait for may take two more.
-class ReaderMemoryTest : public ::testing::Test {
+class ReaderMemoryTest : public ManualReaderTest {
  protected:
-  ~ReaderMemoryTest() override { store_.CancelAll(); }
+  ReaderMemoryTest()
+      : ManualReaderTest(
+            {.bucket_url = "oss://b", .memory_bytes = 8 * kMiB, .beyond_memory_bytes = 2 * kMiB}) {}
   /// Reads one block of an object of its own; true if that cost a request.
   bool Costs(int number) {
     const size_t before = store_.count();
@@ -43,13 +47,6 @@ class ReaderMemoryTest : public ::testing::Test {
     EXPECT_FALSE(Costs(number));
     return cost;
   }
-
-  ManualStore store_;
-  FakeClock clock_;
-  ReadMetrics metrics_;
-  Reader reader_{
-      store_, clock_, metrics_,
-      ReaderSettings{.bucket_url = "oss://b", .memory_bytes = 8 * kMiB, .beyond_memory_bytes = 2 * kMiB}};
 };
 
 TEST_F(ReaderMemoryTest, KeepsWhatFitsAndEvictsTheRest) {

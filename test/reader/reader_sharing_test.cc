@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "mounter/reader/reader.h"
+#include "test/reader/manual_reader_test.h"
 #include "test/reader/manual_store.h"
 #include "test/reader/read_outcome.h"
 #include "test/support/fake_clock.h"
@@ -15,15 +16,16 @@ namespace {
 
 using testing::ContentOf;
 using testing::FakeClock;
+using testing::ManualReaderTest;
 using testing::ManualStore;
 using testing::ReadOutcome;
 
 constexpr uint64_t kMiB = 1 << 20;
 
 /// A reader whose GETs the test answers by hand.
-class ReaderFairnessTest : public ::testing::Test {
+class ReaderFairnessTest : public ManualReaderTest {
  protected:
-  ~ReaderFairnessTest() override { store_.CancelAll(); }
+  ReaderFairnessTest() : ManualReaderTest({.memory_bytes = 32 * kMiB}) {}
   uint64_t AskedOf(const std::string& key) const {
     uint64_t bytes = 0;
     for (size_t get = 0; get < store_.count(); ++get) {
@@ -32,10 +34,6 @@ class ReaderFairnessTest : public ::testing::Test {
     return bytes;
   }
 
-  ManualStore store_;
-  FakeClock clock_;
-  ReadMetrics metrics_;
-  Reader reader_{store_, clock_, metrics_, ReaderSettings{.memory_bytes = 32 * kMiB}};
   const ObjectId kSlow{"slow", "S", 256 * kMiB};
   const ObjectId kFast{"fast", "F", 256 * kMiB};
 };

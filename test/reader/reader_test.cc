@@ -5,9 +5,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "test/reader/manual_store.h"
+#include "test/reader/manual_reader_test.h"
 #include "test/reader/read_outcome.h"
-#include "test/support/fake_clock.h"
 #include "test/support/fake_object_store.h"
 #include "test/support/status_matchers.h"
 #include "test/support/virtual_time.h"
@@ -17,12 +16,11 @@ namespace {
 
 using testing::ContentOf;
 using ::testing::ElementsAre;
-using testing::FakeClock;
 using testing::FakeObject;
 using testing::FakeObjectStore;
 using testing::FakeRequest;
 using ::testing::HasSubstr;
-using testing::ManualStore;
+using testing::ManualReaderTest;
 using testing::ReadOutcome;
 using testing::StatusIs;
 using testing::VirtualTime;
@@ -186,15 +184,7 @@ TEST_F(ReaderTest, PrefetchFetchesWithoutAReaderAndOnce) {
 }
 
 /// A reader over a store whose GETs the test sends piece by piece.
-class ReaderPiecesTest : public ::testing::Test {
- protected:
-  ~ReaderPiecesTest() override { store_.CancelAll(); }
-
-  ManualStore store_;
-  FakeClock clock_;
-  ReadMetrics metrics_;
-  Reader reader_{store_, clock_, metrics_, ReaderSettings{.bucket_url = "oss://b"}};
-};
+class ReaderPiecesTest : public ManualReaderTest {};
 
 TEST_F(ReaderPiecesTest, AReaderWakesWhenItsBytesAreThere) {
   const ReadOutcome head(reader_, kSmall, {0, 4096});

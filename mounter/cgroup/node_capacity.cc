@@ -24,8 +24,8 @@ CgroupLimits NodeCapacity() {
 void ClampMemory(absl::string_view option, const CgroupLimits& node, uint64_t& bytes,
                  std::vector<std::string>& warnings) {
   if (bytes <= node.memory_bytes) return;
-  warnings.push_back(absl::StrFormat("%s asks for more memory than the node has: %.1f GiB, it has %.1f", option,
-                                     static_cast<double>(bytes) / kGiB,
+  warnings.push_back(absl::StrFormat("%s asks for more memory than the node has: %.1f GiB, it has %.1f",
+                                     option, static_cast<double>(bytes) / kGiB,
                                      static_cast<double>(node.memory_bytes) / kGiB));
   bytes = node.memory_bytes;
 }
